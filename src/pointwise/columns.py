@@ -1,0 +1,23 @@
+"""Names of the columns that travel between the steps, and that users see in tables and stored runs."""
+
+ITEM = "item"
+CLUSTER = "cluster"
+IDEAL = "ideal_cluster"
+ACTUAL = "actual_cluster"
+
+ITEMS = "items"  # a count of items
+WEIGHT = "weight"  # a sum of item weights
+SHARE = "share"  # of the total weight
+SQUARES = "squared_weight"  # a sum of squared item weights
+
+TP = "tp"
+FP = "fp"
+FN = "fn"
+TN = "tn"
+
+IDEAL_WEIGHT = "ideal_weight"
+IDEAL_ITEMS = "ideal_items"
+ACTUAL_WEIGHT = "actual_weight"
+ACTUAL_ITEMS = "actual_items"
+
+UNDEFINED = "_undefined"  # suffix: share of the weight for which a metric has no value

@@ -1,0 +1,161 @@
+"""The 2x2 confusion matrix: what every item of a cell sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_ITEMS,
+    ACTUAL_WEIGHT,
+    FN,
+    FP,
+    IDEAL,
+    IDEAL_ITEMS,
+    IDEAL_WEIGHT,
+    ITEMS,
+    TN,
+    TP,
+    WEIGHT,
+)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The operations beyond `+ - *` that formulas need, for one kind of value.
+
+    Formulas are written once; the values may be columns of a table, NumPy arrays or plain numbers.
+    """
+
+    divide: Callable[[Any, Any], Any]  # undefined where the denominator is zero
+    sqrt: Callable[[Any], Any]
+    minimum: Callable[[Any, Any], Any]  # undefined where either is undefined
+    maximum: Callable[[Any, Any], Any]
+
+
+def _divide_columns(numerator: nw.Expr, denominator: nw.Expr) -> nw.Expr:
+    return nw.when(denominator != 0).then(numerator / denominator)
+
+
+def _lesser_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
+    return nw.when(a <= b).then(a).otherwise(nw.when(a > b).then(b))
+
+
+def _greater_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
+    return nw.when(a >= b).then(a).otherwise(nw.when(a < b).then(b))
+
+
+def _divide_numbers(numerator: Any, denominator: Any) -> Any:
+    return numerator / denominator if denominator else math.nan
+
+
+COLUMNS = Arithmetic(_divide_columns, lambda x: x.sqrt(), _lesser_column, _greater_column)
+"""For columns of a table, where undefined is null."""
+
+NUMBERS = Arithmetic(_divide_numbers, math.sqrt, min, max)
+"""For floats and fractions, where undefined is NaN, which min and max hand on as their first argument."""
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """A 2x2 confusion matrix: the circles of the paper's Venn diagram, as weights.
+
+    Args:
+        tp: Weight that the item's ideal and actual cluster share.
+        ideal: Weight of its ideal cluster.
+        actual: Weight of its actual cluster.
+        total: Weight of all items.
+        tn: Weight outside both clusters.
+        arithmetic: How to divide and so on for this kind of value.
+    """
+
+    tp: Any
+    ideal: Any
+    actual: Any
+    total: Any
+    tn: Any
+    arithmetic: Arithmetic = NUMBERS
+
+    @property
+    def fp(self) -> Any:
+        """Weight of the actual cluster that does not belong there."""
+        return self.actual - self.tp
+
+    @property
+    def fn(self) -> Any:
+        """Weight of the ideal cluster that is elsewhere."""
+        return self.ideal - self.tp
+
+    def ratio(self, numerator: Any, denominator: Any) -> Any:
+        """Divide; the value is undefined where the denominator is zero."""
+        return self.arithmetic.divide(numerator, denominator)
+
+    def sqrt(self, value: Any) -> Any:
+        """Take the square root."""
+        return self.arithmetic.sqrt(value)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        """Take the lesser of two values."""
+        return self.arithmetic.minimum(a, b)
+
+    def within(self, value: Any, low: float, high: float) -> Any:
+        """Keep rounding from carrying a value over the border of its range."""
+        return self.arithmetic.maximum(self.arithmetic.minimum(value, high), low)
+
+    @classmethod
+    def of_columns(cls) -> Confusion:
+        """Return the confusion matrix as expressions over the columns that `confuse` adds."""
+        tp, ideal, actual, tn = (nw.col(name) for name in (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN))
+        return cls(tp, ideal, actual, ideal + (actual - tp) + tn, tn, COLUMNS)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all cells, and over the outside members where they count as wrong."""
+
+    items: int
+    weight: float
+
+
+def confuse(cells: nw.LazyFrame, totals: Totals, *, outside: nw.LazyFrame | None = None) -> nw.LazyFrame:
+    """Add the margins of every cell and the four entries of its confusion matrix.
+
+    Margins are sums of cells, never of items: then a perfect cluster has `fp` and `fn` exactly zero,
+    and neither can fall below zero. Whether `tn` is zero is decided by counting items, which is exact.
+
+    Args:
+        cells: Cells, with columns `ideal_cluster`, `actual_cluster`, `items` and `tp`.
+        totals: Number and weight of all items.
+        outside: Members of actual clusters that the truth does not list and that count as wrong, with
+            columns `actual_cluster`, `items` and `weight`. None: they are not looked at.
+
+    Returns:
+        The cells with `ideal_weight`, `ideal_items`, `actual_weight`, `actual_items`, `fp`, `fn`, `tn`, and
+        `weight`, the weight of the cell's items.
+    """
+    actual = cells.select(nw.col(ACTUAL), nw.col(ITEMS), nw.col(TP).alias(WEIGHT))
+    if outside is not None:
+        actual = nw.concat([actual, outside.select(ACTUAL, ITEMS, WEIGHT)])
+    actual_margin = _margin(actual, ACTUAL, weight=ACTUAL_WEIGHT, items=ACTUAL_ITEMS)
+    ideal = cells.select(nw.col(IDEAL), nw.col(ITEMS), nw.col(TP).alias(WEIGHT))
+    ideal_margin = _margin(ideal, IDEAL, weight=IDEAL_WEIGHT, items=IDEAL_ITEMS)
+    joined = cells.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
+    fn, fp = nw.col(IDEAL_WEIGHT) - nw.col(TP), nw.col(ACTUAL_WEIGHT) - nw.col(TP)
+    negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + nw.col(ITEMS)
+    tn = totals.weight - nw.col(IDEAL_WEIGHT) - (nw.col(ACTUAL_WEIGHT) - nw.col(TP))
+    return joined.with_columns(
+        fp.alias(FP),
+        fn.alias(FN),
+        nw.when((negatives > 0) & (tn > 0)).then(tn).otherwise(nw.lit(0.0)).alias(TN),
+        nw.col(TP).alias(WEIGHT),
+    )
+
+
+def _margin(cells: nw.LazyFrame, side: str, *, weight: str, items: str) -> nw.LazyFrame:
+    summed = cells.group_by(side).agg(nw.col(WEIGHT).sum().alias(weight), nw.col(ITEMS).sum().alias(items))
+    return summed.with_columns(nw.col(items).cast(nw.Int64))

@@ -1,0 +1,72 @@
+"""What can go wrong, as a tree.
+
+PointwiseError
+├── UsageError (ValueError)            a parameter has a value it cannot have
+│   └── UnknownMetricError             no metric of that name
+├── InputError (ValueError)            something is wrong with the data given
+│   ├── SourceError                    a file or table cannot be read
+│   │   └── MissingColumnError         a table lacks a column
+│   ├── RepeatedItemError              an item stands in one clustering twice
+│   ├── MissingValueError              an item or a cluster has no id
+│   ├── IdTypeError                    ids of a kind that cannot identify anything
+│   ├── WeightError                    a weight that is not a positive number
+│   └── NoCommonItemsError             the two clusterings speak of different items
+├── NotFoundError (KeyError)           no such item, cluster, run
+└── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
+"""
+
+
+class PointwiseError(Exception):
+    """Base of all errors that pointwise raises on purpose."""
+
+
+class UsageError(PointwiseError, ValueError):
+    """A parameter has a value it cannot have."""
+
+
+class UnknownMetricError(UsageError):
+    """No metric has that name."""
+
+
+class InputError(PointwiseError, ValueError):
+    """Something is wrong with the data given."""
+
+
+class SourceError(InputError):
+    """A file or table cannot be read."""
+
+
+class MissingColumnError(SourceError):
+    """A table lacks a column."""
+
+
+class RepeatedItemError(InputError):
+    """An item stands in one clustering more than once."""
+
+
+class MissingValueError(InputError):
+    """An item or a cluster has no id."""
+
+
+class IdTypeError(InputError):
+    """Ids are of a kind that cannot identify anything reliably."""
+
+
+class WeightError(InputError):
+    """A weight is not a positive finite number."""
+
+
+class NoCommonItemsError(InputError):
+    """The two clusterings have no item in common."""
+
+
+class NotFoundError(PointwiseError, KeyError):
+    """There is no such item, cluster or run."""
+
+    def __str__(self) -> str:
+        """Show the message itself, not its representation as `KeyError` does."""
+        return str(self.args[0]) if self.args else ""
+
+
+class EngineError(PointwiseError, RuntimeError):
+    """The engine gave up."""

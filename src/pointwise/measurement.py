@@ -1,0 +1,28 @@
+"""Measurement: the value of every metric for every cell."""
+
+from collections.abc import Iterable
+
+import narwhals.stable.v2 as nw
+
+from pointwise.confusion import Confusion
+from pointwise.metrics import Metric, find_metric
+
+
+def measure(cells: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:
+    """Add one column per metric; null where a metric is undefined.
+
+    Args:
+        cells: Cells with their confusion matrix, as `confuse` gives them.
+        metrics: What to compute. A metric of means needs the metrics that it is made of.
+    """
+    confusion = Confusion.of_columns()
+    return cells.with_columns(*(m.formula(confusion).alias(m.name) for m in item_metrics(metrics)))
+
+
+def item_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """List the metrics that have a value for an item, with those that metrics of means are made of."""
+    found: dict[str, Metric] = {}
+    for metric in metrics:
+        for part in [find_metric(name) for name in metric.means] or [metric]:
+            found.setdefault(part.name, part)
+    return tuple(found.values())
