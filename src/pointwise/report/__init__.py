@@ -1,0 +1,1 @@
+"""The report: one HTML file about an evaluation or a comparison."""

@@ -1,0 +1,242 @@
+"""The page of an evaluation: what was evaluated, how good it is, where it is wrong, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise import charts
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.errors import PointwiseError
+from pointwise.evaluation import Evaluation
+from pointwise.excerpts import COST, Breakdown, break_down, costly_clusters
+from pointwise.metrics import Metric
+from pointwise.mistakes import Mistakes
+from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write
+from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.report.sentences import say, say_balance
+from pointwise.tables import Overall, format_metric, format_share, format_weight
+
+MOST_CLUSTERS = 100  # per side
+MOST_CELLS = 6  # per cluster
+MOST_ATTRIBUTES = 6
+MOST_SLICES = 100  # rows of one table
+MOST_SLICINGS = 12
+MOST_MISTAKES = 20
+
+_SIZE_SLICE = "ideal_cluster_size"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A metric at the top of the page."""
+
+    metric: str
+    value: str
+    interval: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class SliceSection:
+    """The slices of one kind."""
+
+    name: str
+    grid: Grid
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class ClusterDetail:
+    """What a cluster opens to: its cells, with example items."""
+
+    cluster: str
+    side: str
+    other: str
+    cells: list[tuple[list[Value], list[list[Value]]]]  # of a cell: its values, and those of example items
+    cell_columns: list[Column]
+    item_columns: list[Column]
+    note: str
+
+
+@dataclass(frozen=True)
+class EvaluationPage:
+    """Everything that the template of an evaluation draws."""
+
+    title: str
+    warnings: list[str]
+    inputs: list[tuple[str, str]]
+    headlines: list[Headline]
+    interval_note: str
+    balance: str
+    coverage: list[tuple[str, str]]
+    coverage_picture: Picture
+    mistakes: list[tuple[str, Grid]]
+    mistakes_picture: Picture | None
+    mistakes_note: str
+    slices: list[SliceSection]
+    pictures: list[Picture]
+    clusters: list[Grid]
+    metrics: list[Metric]
+
+
+def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> EvaluationPage:
+    """Gather what the page shows. Nothing in it grows with the data."""
+    numbers = count_pictures()
+    overall = evaluation.overall
+    mistakes = evaluation.mistakes(MOST_MISTAKES)
+    return EvaluationPage(
+        title=title or "How good is this clustering?",
+        warnings=list(evaluation.warnings),
+        inputs=list(describe_inputs(evaluation)),
+        headlines=_headlines(evaluation, overall),
+        interval_note="",
+        balance=say_balance(overall.values),
+        coverage=list(describe_coverage(evaluation)),
+        coverage_picture=draw(charts.coverage(evaluation), numbers),
+        mistakes=_mistake_grids(mistakes),
+        mistakes_picture=draw(charts.mistakes(evaluation, found=mistakes), numbers) if mistakes else None,
+        mistakes_note=_rest_in_words(mistakes),
+        slices=list(_slices(evaluation, numbers)),
+        pictures=[
+            draw(charts.distribution(evaluation), numbers),
+            draw(charts.clusters(evaluation, side="ideal"), numbers),
+        ],
+        clusters=[_clusters(evaluation, IDEAL), _clusters(evaluation, ACTUAL)],
+        metrics=list(evaluation.metrics),
+    )
+
+
+def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List what was read, and under which policies."""
+    options = evaluation.options
+    for role, source in evaluation.sources.items():
+        yield role, clip(source.name).text
+    yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
+    outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
+    yield "members outside the truth", f"{outside} (outside={options.outside})"
+    missing = {"drop": "are left out", "singleton": "count as alone", "error": "are refused"}[options.missing]
+    yield "ideal items that are missing", f"{missing} (missing={options.missing})"
+    yield "items without a cluster", f"unassigned={options.unassigned}"
+
+
+def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List how far truth and actual clustering speak of the same items."""
+    c = evaluation.coverage
+    yield "items in both", f"{c.common_items:,}, weight {format_weight(c.common_weight)}"
+    yield "of the ideal items", f"{format_share(c.common_share)} of {c.ideal_items:,}; {c.missing_items:,} are missing"
+    yield "of the actual items", f"{format_share(c.common_items / c.actual_items)} of {c.actual_items:,}"
+    yield "ideal clusters touched", f"{c.ideal_clusters_touched:,} of {c.ideal_clusters:,}"
+    yield "actual clusters touched", f"{c.actual_clusters_touched:,} of {c.actual_clusters:,}"
+    share = format_share(c.outside_share)
+    yield "their members outside the truth", f"{c.outside_items:,}, which is {share} of their members"
+
+
+def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:
+    return [
+        Headline(m.name, write(m.name, overall.values[m.name]).text, "", say(m.name, overall.values[m.name]))
+        for m in evaluation.metrics
+    ]
+
+
+def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
+    kinds = {"under_merge_rate": "Torn apart", "over_merge_rate": "Mixed up"}
+    found = []
+    for rate, heading in kinds.items():
+        rows = [m for m in mistakes if (m.kind == "under-merge") == (rate == "under_merge_rate")]
+        columns = [
+            Column("what", "what happened"),
+            Column("cost", "cost", f"how much of the {rate} would go away with this mistake", is_number=True),
+            Column("share", "of the rate", f"the cost as a share of the {rate}", is_number=True),
+        ]
+        values = [
+            Row([Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)])
+            for m in rows
+        ]
+        rest = next(r for r in mistakes.rest if r.rate == rate)
+        note = f"{rest.count:,} more cost {format_metric(rest.cost)} together." if rest.count else ""
+        caption = f"{heading}: these make up the {rate.replace('_', '-', 1).replace('_', ' ')}"
+        if rows:
+            found.append((f"{caption} of {format_metric(mistakes.rates[rate])}", Grid(rate, caption, columns, values, note)))
+    return found
+
+
+def _sentence(mistake: Any) -> str:
+    text = str(mistake)
+    return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+
+
+_LONG = 400
+
+
+def _rest_in_words(mistakes: Mistakes) -> str:
+    if not len(mistakes):
+        return "There are none: the two clusterings agree on all common items."
+    return (
+        "A cost is a part of the over-merge rate (1 - precision) or the under-merge rate (1 - recall): all costs add up to "
+        "the two rates."
+    )
+
+
+def slice_specs(evaluation: Evaluation) -> list[Any]:
+    """List the slices to show: those of the evaluation, and clusters by size."""
+    specs = list(evaluation.options.slices)
+    return [*specs, *([] if _SIZE_SLICE in specs else [_SIZE_SLICE])][:MOST_SLICINGS]
+
+
+def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSection]:
+    for number, spec in enumerate(slice_specs(evaluation)):
+        try:
+            table = evaluation.by_slice(spec)
+            total, rows = len(table), table.head(MOST_SLICES).to_dicts()
+        except PointwiseError:
+            continue  # a stored run may lack the column
+        note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
+        name = table.title.removeprefix("Slices by ")
+        grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)
+        yield SliceSection(clip(name).text, grid, _slice_picture(evaluation, spec, numbers))
+
+
+_SHORT = 12
+
+
+def _slice_picture(evaluation: Evaluation, spec: Any, numbers: Iterator[int]) -> Picture | None:
+    try:
+        return draw(charts.slices(evaluation, spec), numbers)
+    except PointwiseError:
+        return None
+
+
+def _clusters(evaluation: Evaluation, side: str) -> Grid:
+    kind = "ideal" if side == IDEAL else "actual"
+    names = [m.name for m in evaluation.metrics]
+    table = costly_clusters(evaluation, side, names)
+    total, rows = len(table), table.head(MOST_CLUSTERS).to_dicts()
+    attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
+    keys = [row[side] for row in rows]
+    found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
+    details = [_detail(side, row, found[row[side]], attributes) for row in rows]
+    shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
+    caption = f"{kind.capitalize()} clusters"
+    note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
+    columns = [side, COST, ITEMS, WEIGHT, SHARE, *names]
+    return make_grid(f"{kind}-clusters", caption, columns, rows, note=note, is_searchable=True, details=details)
+
+
+def _detail(side: str, row: Mapping[str, Any], found: Breakdown, attributes: Sequence[str]) -> ClusterDetail:
+    other = ACTUAL if side == IDEAL else IDEAL
+    cells = [cell.values for cell in found.cells]
+    examples = [example for cell in found.cells for example in cell.examples]
+    cell_keys, item_keys = [other, ITEMS, WEIGHT, SHARE], [ITEM, WEIGHT, *attributes]
+    cell_grid = make_grid("", "", cell_keys, cells)
+    item_grid = make_grid("", "", item_keys, examples)
+    drawn = [
+        (line.values, [[write(key, example[key]) for key in item_keys] for example in cell.examples])
+        for line, cell in zip(cell_grid.rows, found.cells, strict=True)
+    ]
+    kind, counterpart = ("ideal", "actual") if side == IDEAL else ("actual", "ideal")
+    more = f"; the {len(drawn)} heaviest are shown" if found.number > len(drawn) else ""
+    verb = "It lies in" if side == IDEAL else "Its items come from"
+    note = f"{verb} {found.number:,} {counterpart} cluster{'s' if found.number != 1 else ''}{more}."
+    return ClusterDetail(clip(row[side]).text, kind, counterpart, drawn, cell_grid.columns, item_grid.columns, note)

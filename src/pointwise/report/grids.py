@@ -1,0 +1,126 @@
+"""Grids: tables as the templates draw them, every value written for people beside the value to sort by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pointwise.errors import UnknownMetricError
+from pointwise.metrics import find_metric
+from pointwise.tables import format_value
+
+MOST_TEXT = 80
+"""Longer values are cut: an id or an attribute may be of any length."""
+
+_LABELS = {
+    "ideal_cluster": "ideal cluster",
+    "actual_cluster": "actual cluster",
+    "ideal_weight": "ideal weight",
+    "actual_weight": "actual weight",
+    "share": "share of weight",
+}
+_DEFINITIONS = {
+    "share": "share of the weight of all common items",
+    "cost": "what the cluster adds to the overall rate: its share of the weight times its own rate",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a grid."""
+
+    key: str
+    label: str
+    definition: str = ""
+    is_metric: bool = False
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value, written for people, and what to sort it by: a number, or its text."""
+
+    text: str
+    order: float | str | None = None
+    full: str = ""  # the whole text, where it was cut
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a grid, with what it opens to."""
+
+    values: list[Value]
+    detail: Any = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table to sort, and to search where it is long."""
+
+    name: str
+    caption: str
+    columns: list[Column]
+    rows: list[Row]
+    note: str = ""
+    is_searchable: bool = False
+    details: list[Any] = field(default_factory=list)
+
+
+def clip(value: Any) -> Value:
+    """Write a value of any length in a bounded one."""
+    text = format_value("", value) if not isinstance(value, str) else value
+    if len(text) <= MOST_TEXT:
+        return Value(text, _order(value))
+    return Value(text[: MOST_TEXT - 1] + "…", text[:MOST_TEXT], f"{len(text):,} characters")
+
+
+def write(column: str, value: Any) -> Value:
+    """Write a value as tables do."""
+    if isinstance(value, str):
+        return clip(value)
+    return Value(format_value(column, value), _order(value))
+
+
+def _order(value: Any) -> float | str | None:
+    if value is None:
+        return None
+    return float(value) if isinstance(value, (int, float)) else str(value)[:MOST_TEXT]
+
+
+def describe_column(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+    """Name a column, with its definition from the metric table if it is a metric."""
+    is_number = any(isinstance(row.get(key), (int, float)) for row in rows)
+    definition = define(key)
+    if definition:
+        return Column(key, key.replace("_", " "), definition, is_metric=True, is_number=is_number)
+    return Column(key, clip(_LABELS.get(key, key)).text, _DEFINITIONS.get(key, ""), is_number=is_number)
+
+
+def define(name: str) -> str:
+    """Say what a metric is, in the words of the metric table."""
+    try:
+        metric = find_metric(name)
+    except UnknownMetricError:
+        return ""
+    formula = f" = {metric.text}" if metric.text else ""
+    return f"{metric.name}{formula}: {metric.summary}" if metric.summary else f"{metric.name}{formula}"
+
+
+def make_grid(
+    name: str,
+    caption: str,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    note: str = "",
+    is_searchable: bool = False,
+    details: Sequence[Any] = (),
+) -> Grid:
+    """Lay rows out as a grid."""
+    heads = [describe_column(key, rows) for key in columns]
+    padded = list(details) or [None] * len(rows)
+    drawn = [
+        Row([write(key, row.get(key)) for key in columns], detail) for row, detail in zip(rows, padded, strict=True)
+    ]
+    return Grid(name, caption, heads, drawn, note, is_searchable)
