@@ -118,7 +118,7 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
         if len(table.frame.collect_schema().names()) > 1:
             aligned = aligned.join(table.frame, on=ITEM, how="left")
     aligned = engine.checkpoint(aligned)
-    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist()[0])
+    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
