@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
@@ -31,6 +31,9 @@ from pointwise.progress import phase
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
+
+if TYPE_CHECKING:
+    from pointwise.charts import EvaluationPlots
 
 _SMALL_TRUTH = 4
 """A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
@@ -325,6 +328,29 @@ class Evaluation:
         check_place(Path(path), overwrite=overwrite)
         found = Findings(self.evidence, self.metrics, self.options, self.sources, self.coverage, self.overall)
         return write_run(found, path, overwrite=overwrite)
+
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Charts of the evaluation, such as `evaluation.plot.clusters()`; needs the extra `report`."""
+        from pointwise.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells how good the clustering is, where it is wrong and for whom.
+
+        The file loads nothing from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_evaluation
+
+        return report_evaluation(self, path, title=title)
 
     @cached_property
     def warnings(self) -> list[str]:

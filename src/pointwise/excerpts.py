@@ -8,8 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEM, SHARE, WEIGHT
-from pointwise.drilldown import explain_cluster
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT
 from pointwise.evaluation import Evaluation
 from pointwise.evidence import Evidence
 from pointwise.levels import tabulate_clusters
@@ -49,9 +48,9 @@ def bin_weights(evidence: Evidence, metric: Metric) -> list[dict[str, Any]]:
         start = nw.when(nw.col(metric.name) >= least).then(nw.lit(least)).otherwise(start)
     start = nw.when(nw.col(metric.name) >= high).then(nw.lit(high)).otherwise(start)
     cells = evidence.measured((metric,)).filter(~nw.col(metric.name).is_null())
-    summed = cells.with_columns(start.alias("low")).group_by("low").agg(nw.col("items").sum(), nw.col(WEIGHT).sum())
+    summed = cells.with_columns(start.alias("low")).group_by("low").agg(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())
     rows = evidence.engine.collect(summed.sort("low")).to_pylist()
-    return [row | {"high": min(high, row["low"] + step), "items": int(row["items"])} for row in rows]
+    return [row | {"high": min(high, row["low"] + step), ITEMS: int(row[ITEMS])} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -84,19 +83,40 @@ def break_down(
         attributes: Columns to show of an example item.
     """
     evidence = evaluation.evidence
-    chosen = evidence.engine.checkpoint(evidence.cells.filter(nw.col(side).is_in(list(clusters))))
-    fewer = replace(evidence, cells=chosen)
-    explanations = {c: explain_cluster(fewer, side, c, find_metrics(("precision", "recall"))) for c in clusters}
     other = ACTUAL if side == IDEAL else IDEAL
-    rows = {c: found.cells.head(cells).to_dicts() for c, found in explanations.items()}
+    chosen = evidence.engine.checkpoint(evidence.cells.filter(nw.col(side).is_in(list(clusters))))
+    sums = chosen.group_by(side).agg(nw.len().alias(_CELLS), nw.col(TP).sum().alias(WEIGHT))
+    totals = {row[side]: row for row in evidence.engine.collect(sums).to_pylist()}
+    rows = {c: _heaviest(evidence, chosen.filter(nw.col(side) == c), cells) for c in _crowded(totals)}
+    rest = chosen.filter(~nw.col(side).is_in(list(rows))) if rows else chosen
+    for row in _heaviest(evidence, rest):
+        rows.setdefault(row[side], []).append(row)
+    rows = {c: [r | {SHARE: r[TP] / totals[c][WEIGHT], WEIGHT: r[TP]} for r in rows[c][:cells]] for c in clusters}
     examples = _examples(evidence, side, rows, attributes=attributes)
     return {
         cluster: Breakdown(
             [Cell(row[other], row, examples.get((cluster, row[other]), [])) for row in rows[cluster]],
-            len(explanations[cluster].cells),
+            int(totals[cluster][_CELLS]),
         )
         for cluster in clusters
     }
+
+
+_CELLS = "cells"
+_MANY_CELLS = 1_000
+
+
+def _crowded(totals: dict[Any, dict[str, Any]]) -> list[Any]:
+    """Find the clusters with so many cells that fetching all of them would not be bounded."""
+    return [cluster for cluster, row in totals.items() if row[_CELLS] > _MANY_CELLS]
+
+
+def _heaviest(evidence: Evidence, cells: nw.LazyFrame, most: int | None = None) -> list[dict[str, Any]]:
+    """Fetch cells, the heaviest first."""
+    ordered = cells.select(IDEAL, ACTUAL, ITEMS, TP).sort(TP, IDEAL, ACTUAL, descending=[True, False, False])
+    fetched = ordered if most is None else ordered.head(most)
+    rows: list[dict[str, Any]] = evidence.engine.collect(fetched).to_pylist()
+    return rows
 
 
 def _examples(

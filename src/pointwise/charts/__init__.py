@@ -1,1 +1,28 @@
-"""Charts."""
+"""Charts, made with Altair: each a function of an evaluation or a comparison.
+
+They read on light and dark backgrounds, say exact numbers when pointed at, and hold a bounded number of marks
+whatever the size of the data. `chart.save("chart.png")`, `.svg` and `.html` need no network.
+"""
+
+from pointwise.errors import MissingExtraError
+
+try:
+    import altair as _altair  # noqa: F401
+except ImportError as error:  # pragma: no cover  # tested in an environment without the extra
+    raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
+
+from pointwise.charts.flow import flow
+from pointwise.charts.plots import EvaluationPlots
+from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
+from pointwise.charts.venn import venn
+
+__all__ = [
+    "EvaluationPlots",
+    "clusters",
+    "coverage",
+    "distribution",
+    "flow",
+    "mistakes",
+    "slices",
+    "venn",
+]

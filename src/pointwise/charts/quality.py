@@ -28,6 +28,7 @@ from pointwise.charts.style import (
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.metrics import find_metrics
+from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.tables import format_metric, format_share, format_weight
 
 if TYPE_CHECKING:
@@ -207,6 +208,87 @@ def _coverage_rows(found: Coverage) -> list[dict[str, Any]]:
         {"bar": touched, "part": "in both", "amount": common, "unit": unit},
         {"bar": touched, "part": "outside the truth", "amount": outside, "unit": unit},
     ]
+
+
+def mistakes(evaluation: Evaluation, n: int = 10, *, found: Mistakes | None = None) -> LayeredChart:
+    """Draw the dearest mistakes as a ranked bar chart, with all others together.
+
+    Args:
+        evaluation: Where the mistakes are.
+        n: How many to draw.
+        found: The mistakes, where they are known already.
+    """
+    listed = evaluation.mistakes(n) if found is None else found
+    rows = [_mistake_row(m, number) for number, m in enumerate(listed[:n], start=1)]
+    require_rows(rows, "there are no mistakes")
+    tips = {"told": "what happened", "costs": "cost", "share": "share of its rate"}
+    color = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=["torn apart", "mixed up"], range=[IDEAL_COLOR, ACTUAL_COLOR]),
+        legend=alt.Legend(title=None, orient="bottom", columnPadding=30),
+    )
+    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=260))
+    bars = base(rows, tips).mark_bar(size=14).encode(x=alt.X("cost:Q", axis=alt.Axis(tickCount=5)), y=y, color=color)
+    rates = " and ".join(f"{name.replace('_', ' ')} {format_metric(value)}" for name, value in listed.rates.items())
+    return compose(
+        [bars],
+        title="What costs most",
+        subtitle=f"parts of {rates}",
+        description="Bars of cost, dearest first: " + "; ".join(f"{r['told']}, cost {r['costs']}" for r in rows) + ".",
+        height=ROW * len(rows),
+        width=WIDTH - 220,
+    )
+
+
+def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
+    is_split = mistake.kind == UNDER_MERGE
+    kind, side = ("torn apart", "ideal") if is_split else ("mixed up", "actual")
+    told = {"told": clip(mistake, 300), "costs": format_metric(mistake.cost), "share": format_share(mistake.share)}
+    return told | {"name": f"{number}. {side} {clip(mistake.cluster, 24)}", "kind": kind, "cost": mistake.cost}
+
+
+def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, most: int = 20) -> LayeredChart:
+    """Draw slices as dots with intervals, the overall value as a dashed line.
+
+    Args:
+        evaluation: What to slice.
+        spec: What to slice by, as for `by_slice`.
+        metric: What to draw; by default the metric of the evaluation that varies most.
+        most: How many slices to draw: the heaviest.
+    """
+    table = evaluation.by_slice(spec)
+    total, found = len(table), table.head(most).to_dicts()
+    name = metric or _most_varied([m.name for m in evaluation.metrics], found)
+    keys = table.columns[: table.columns.index(ITEMS)]
+    rows = [_slice_row(row, keys, name) for row in found]
+    what = table.title.removeprefix("Slices by ").replace("_", " ")
+    shown = f"the {len(rows)} heaviest of {total:,} slices; " if total > len(rows) else ""
+    return dots(
+        rows,
+        metric=name,
+        title=f"{name.replace('_', ' ').capitalize()} by {clip(what, 60)}",
+        subtitle=f"{shown}dashed: all items together",
+        reference=evaluation.overall.values[name] if name in evaluation.overall.values else None,
+    )
+
+
+def _most_varied(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    def spread(name: str) -> float:
+        values = [row[name] for row in rows if row[name] is not None]
+        return max(values) - min(values) if values else -1.0
+
+    return max(names[:2], key=spread)
+
+
+def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict[str, Any]:
+    return {
+        "name": clip(", ".join(clip(row[key]) for key in keys), 28),
+        "value": row[metric],
+        "low": row.get(f"{metric}_low"),
+        "high": row.get(f"{metric}_high"),
+        "weighs": format_weight(row[WEIGHT]),
+        "count": f"{row[ITEMS]:,}",
+    }
 
 
 def dots(

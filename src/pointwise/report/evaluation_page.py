@@ -8,6 +8,7 @@ from typing import Any
 
 from pointwise import charts
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, Breakdown, break_down, costly_clusters
@@ -112,13 +113,21 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     """List what was read, and under which policies."""
     options = evaluation.options
     for role, source in evaluation.sources.items():
-        yield role, clip(source.name).text
+        yield role, clip(_place(source)).text
     yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
     outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
     yield "members outside the truth", f"{outside} (outside={options.outside})"
     missing = {"drop": "are left out", "singleton": "count as alone", "error": "are refused"}[options.missing]
     yield "ideal items that are missing", f"{missing} (missing={options.missing})"
     yield "items without a cluster", f"unassigned={options.unassigned}"
+
+
+def _place(source: Source) -> str:
+    """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
+    if not source.files:
+        return source.name
+    more = f" and {len(source.files) - 1:,} more files" if len(source.files) > 1 else ""
+    return source.files[0].name + more
 
 
 def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:

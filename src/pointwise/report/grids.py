@@ -43,7 +43,8 @@ class Value:
 
     text: str
     order: float | str | None = None
-    full: str = ""  # the whole text, where it was cut
+    full: str = ""  # what was cut, where the text is not whole
+    aside: str = ""  # beside the value: its interval
 
 
 @dataclass(frozen=True)
