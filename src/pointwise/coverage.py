@@ -123,8 +123,7 @@ class Scope:
         touched = alignment.touched_clusters(cells)
         if self.keeps_outside:
             members = alignment.outside_items(self.aligned).join(touched, on=ACTUAL, how="inner")
-            row = engine.collect(alignment.tally(members)).to_pylist()[0]
-            tally = alignment.read_tally(row)
+            tally = alignment.read_tally(engine.collect(alignment.tally(members)).to_pylist())
             return tally.outside, tally.outside_weight
         members = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(touched, on=ACTUAL, how="inner")
         items = count(members.select(ACTUAL), engine) - self.counts.common
