@@ -51,7 +51,6 @@ def critical_polynomial(confidence: float) -> tuple[float, ...]:
     The critical value is a smooth function of 1 / df between 0 and 1, so a polynomial through Chebyshev points
     has it to seven digits and more. An engine can compute a polynomial for every row of a table of any size.
     """
-
     points = chebyshev.chebpts1(11)
     exact = [quantile((1 + confidence) / 2, 2 / (1 + x)) for x in points]
     return tuple(float(c) for c in chebyshev.cheb2poly(chebyshev.chebfit(points, exact, 10)))
