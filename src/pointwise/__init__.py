@@ -4,10 +4,13 @@ from narwhals.stable.v2 import col
 
 from pointwise import datasets
 from pointwise.coverage import Coverage
-from pointwise.errors import PointwiseError
+from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.metrics import METRICS, Metric, metric
+from pointwise.mistakes import Mistake, Mistakes
+from pointwise.runs import history, load
 from pointwise.tables import MetricTable, Overall
+from pointwise.version import __version__
 
 __all__ = [
     "METRICS",
@@ -15,11 +18,16 @@ __all__ = [
     "Evaluation",
     "Metric",
     "MetricTable",
+    "Mistake",
+    "Mistakes",
     "Overall",
     "PointwiseError",
+    "RunError",
+    "__version__",
     "col",
     "datasets",
     "evaluate",
+    "history",
+    "load",
     "metric",
 ]
-__version__ = "0.1.0"

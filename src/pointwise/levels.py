@@ -69,8 +69,17 @@ def tabulate_slices(
 ) -> MetricTable:
     """Average metrics over slices; several slicings stand below one another."""
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
-    tables = [_tabulate_slicing(evidence, cut, metrics, intervals=intervals) for cut in cuts]
-    return tables[0] if len(tables) == 1 else _side_by_side(cuts, tables)
+    if len(cuts) == 1:
+        return _tabulate_slicing(evidence, cuts[0], metrics, intervals=intervals)
+    return list_slices(evidence, specs, metrics, intervals=intervals)
+
+
+def list_slices(
+    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, intervals: bool = False
+) -> MetricTable:
+    """Average metrics over slices, which the columns `slice` and `value` name."""
+    cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
+    return _side_by_side(cuts, [_tabulate_slicing(evidence, cut, metrics, intervals=intervals) for cut in cuts])
 
 
 def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, intervals: bool) -> MetricTable:
@@ -109,7 +118,7 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     rows = evidence.measured(metrics)
     keys = [(key.name, key.expression) for key in cut.keys if key.expression is not None]
     if keys:
-        items = evidence.items_with(_needed(evidence, cut.keys))
+        items = evidence.items_with(needed_columns(evidence, cut.keys))
         keyed = items.select(IDEAL, ACTUAL, WEIGHT, *(expression.alias(name) for name, expression in keys))
         split = keyed.group_by(IDEAL, ACTUAL, *(name for name, _ in keys))
         sums = split.agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
@@ -118,7 +127,8 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     return rows.with_columns(*bands) if bands else rows
 
 
-def _needed(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
+def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
+    """List the item columns that the keys of a slicing need."""
     if any(key.columns is None for key in keys):
         return list(evidence.slice_schema)
     return [column for key in keys for column in key.columns or ()]
