@@ -57,6 +57,7 @@ def evaluate(
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Sequence[Any] = (),
+    intervals: bool = True,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -86,6 +87,8 @@ def evaluate(
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
+            they are shown.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: The engine to run on; by default one of its own.
@@ -108,7 +111,8 @@ def evaluate(
     engine = engine or start_engine(memory_limit=memory_limit, threads=threads)
     phase("reading")
     inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
-    return evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    evaluation = evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    return replace(evaluation, shows_intervals=intervals)
 
 
 def _as_specs(slices: Any) -> tuple[Any, ...]:
@@ -220,6 +224,7 @@ class Evaluation:
         options: How the inputs were read.
         sources: The tables that were read, by role.
         find_coverage: Counts what is common and what is left out.
+        shows_intervals: Whether the overall metrics and the slices show intervals.
     """
 
     evidence: Evidence
@@ -227,6 +232,7 @@ class Evaluation:
     options: Options
     sources: Mapping[str, Source]
     find_coverage: Callable[[], Coverage]
+    shows_intervals: bool = True
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -236,7 +242,8 @@ class Evaluation:
     @cached_property
     def overall(self) -> Overall:
         """The metrics of all common items together."""
-        return lift_overall(self.evidence, self.metrics)
+        overall = lift_overall(self.evidence, self.metrics)
+        return overall if self.shows_intervals else replace(overall, find_intervals=None)
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
@@ -254,7 +261,9 @@ class Evaluation:
         """List every common item with its confusion matrix and metrics."""
         return tabulate_items(self.evidence, self._chosen(metrics))
 
-    def by_slice(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_slice(
+        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool | None = None
+    ) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
 
         Args:
@@ -263,11 +272,14 @@ class Evaluation:
                 "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
                 the slices given to `evaluate`.
             metrics: Names of metrics; by default those of the evaluation.
+            intervals: Whether to add the ends of every metric's interval (`<metric>_low`, `<metric>_high`) and the
+                number of ideal clusters behind it; by default as `evaluate` was told.
         """
+        intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
         if not specs:
             raise UsageError("Say what to slice by: by_slice('country').")
-        return tabulate_slices(self.evidence, specs, self._chosen(metrics))
+        return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
