@@ -7,7 +7,7 @@ whatever the size of the data. `chart.save("chart.png")`, `.svg` and `.html` nee
 from pointwise.errors import MissingExtraError
 
 try:
-    import altair as _altair  # noqa: F401
+    import altair as alt  # noqa: F401
 except ImportError as error:  # pragma: no cover  # tested in an environment without the extra
     raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
 

@@ -150,7 +150,9 @@ def _area(ribbon: dict[str, Any], color: str) -> Any:
             }
         )
     area = base(rows).mark_area(color=color, opacity=0.45)
-    return area.encode(x=_across(), y=_down(), y2="y2:Q", tooltip=alt.Tooltip("spoken:N", title="cell"), description="spoken:N")
+    return area.encode(
+        x=_across(), y=_down(), y2="y2:Q", tooltip=alt.Tooltip("spoken:N", title="cell"), description="spoken:N"
+    )
 
 
 def _across(field: str = "x") -> Any:

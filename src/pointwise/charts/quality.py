@@ -29,7 +29,7 @@ from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
-from pointwise.tables import format_metric, format_share, format_weight
+from pointwise.tables import MetricTable, format_metric, format_share, format_value, format_weight
 
 if TYPE_CHECKING:
     from pointwise.coverage import Coverage
@@ -104,11 +104,15 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED
     bubbles = base(rows, tips).mark_circle(color=color, opacity=0.55, stroke=color, strokeWidth=1)
     bubbles = bubbles.encode(x=x, y=y, size=alt.Size("size:Q", scale=None, legend=None))
     labels = [
-        base([name]).mark_text(dy=name["dy"], align=name["align"], fontSize=12, color=INK).encode(x=x, y=y, text="name:N")
+        base([name])
+        .mark_text(dy=name["dy"], align=name["align"], fontSize=12, color=INK)
+        .encode(x=x, y=y, text="name:N")
         for name in names
     ]
-    shown = f"{len(rows):,} of {total:,} {side} clusters: those that cost most" if total > len(rows) else (
-        f"{total:,} {side} clusters"
+    shown = (
+        f"{len(rows):,} of {total:,} {side} clusters: those that cost most"
+        if total > len(rows)
+        else (f"{total:,} {side} clusters")
     )
     return compose(
         [bubbles, *labels],
@@ -156,7 +160,8 @@ def _part(value: float, least: float) -> float:
 
 
 def _touch(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    return a["left"] < b["right"] and b["left"] < a["right"] and abs(a["top"] - b["top"]) < _LINE
+    is_across = a["left"] < b["right"] and b["left"] < a["right"]
+    return bool(is_across and abs(a["top"] - b["top"]) < _LINE)
 
 
 def _worst_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -189,7 +194,11 @@ def coverage(evaluation: Evaluation) -> LayeredChart:
     bars = base([r for r in rows if r["amount"] > 0], tips).mark_bar(size=20)
     words = "; ".join(f"{r['bar']}, {r['part']}: {r['told']} ({r['share']})" for r in rows)
     return compose(
-        [bars.encode(x=alt.X("start:Q", title=unit, axis=alt.Axis(tickCount=5, format="~s")), x2="end:Q", y=y, color=color)],
+        [
+            bars.encode(
+                x=alt.X("start:Q", title=unit, axis=alt.Axis(tickCount=5, format="~s")), x2="end:Q", y=y, color=color
+            )
+        ],
         title="What the numbers rest on",
         description=f"Bars of {unit}. {words}.",
         height=70,
@@ -252,11 +261,11 @@ def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, most
 
     Args:
         evaluation: What to slice.
-        spec: What to slice by, as for `by_slice`.
+        spec: What to slice by, as for `by_slice`; or a table that `by_slice` gave.
         metric: What to draw; by default the metric of the evaluation that varies most.
         most: How many slices to draw: the heaviest.
     """
-    table = evaluation.by_slice(spec)
+    table = spec if isinstance(spec, MetricTable) else evaluation.by_slice(spec)
     total, found = len(table), table.head(most).to_dicts()
     name = metric or _most_varied([m.name for m in evaluation.metrics], found)
     keys = table.columns[: table.columns.index(ITEMS)]
@@ -268,7 +277,7 @@ def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, most
         metric=name,
         title=f"{name.replace('_', ' ').capitalize()} by {clip(what, 60)}",
         subtitle=f"{shown}dashed: all items together",
-        reference=evaluation.overall.values[name] if name in evaluation.overall.values else None,
+        reference=evaluation.overall.values.get(name),
     )
 
 
@@ -282,13 +291,17 @@ def _most_varied(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str
 
 def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict[str, Any]:
     return {
-        "name": clip(", ".join(clip(row[key]) for key in keys), 28),
+        "name": clip(", ".join(clip(_slice_name(row[key])) for key in keys), 28),
         "value": row[metric],
         "low": row.get(f"{metric}_low"),
         "high": row.get(f"{metric}_high"),
         "weighs": format_weight(row[WEIGHT]),
         "count": f"{row[ITEMS]:,}",
     }
+
+
+def _slice_name(value: Any) -> Any:
+    return format_value("", value) if isinstance(value, bool) else value
 
 
 def dots(
@@ -328,14 +341,18 @@ def dots(
     rules = base(told).mark_rule(color=IDEAL_COLOR, strokeWidth=2)
     points = base(told, tips).mark_circle(color=IDEAL_COLOR, size=70, opacity=1)
     layers = [
-        rules.encode(x=alt.X("low:Q", title=metric, scale=zero), x2="high:Q", y=y),
-        points.encode(x=alt.X("value:Q", title=metric, scale=zero), y=y),
+        rules.encode(x=alt.X("low:Q", title=metric, scale=zero, axis=alt.Axis(tickCount=6)), x2="high:Q", y=y),
+        points.encode(x=alt.X("value:Q", scale=zero), y=y),
     ]
     if reference is not None:
         line = base([{"value": reference}]).mark_rule(color=INK, strokeDash=[4, 3])
         layers.insert(0, line.encode(x="value:Q"))
-    words = "; ".join(f"{row['name']} {row['told']}{' (' + row['between'] + ')' if row['between'] else ''}" for row in told)
-    dashed = f" The dashed line is the {reference_name} value, {format_metric(reference)}." if reference is not None else ""
+    words = "; ".join(
+        f"{row['name']} {row['told']}{' (' + row['between'] + ')' if row['between'] else ''}" for row in told
+    )
+    dashed = (
+        f" The dashed line is the {reference_name} value, {format_metric(reference)}." if reference is not None else ""
+    )
     return compose(
         layers,
         title=title,
@@ -350,4 +367,3 @@ def _interval(row: Mapping[str, Any]) -> str:
     if row.get("low") is None or row.get("high") is None:
         return ""
     return f"{format_metric(row['low'])} to {format_metric(row['high'])}"
-

@@ -58,12 +58,14 @@ def compose(
 ) -> LayeredChart:
     """Lay marks over one another as one chart with its title and a description for those who cannot see it."""
     chart = LayeredChart(layer=list(layers)).properties(width=width, height=height)
-    return _finish(chart, title, subtitle, description)  # type: ignore[return-value]
+    finished: LayeredChart = _finish(chart, title, subtitle, description)
+    return finished
 
 
 def compose_row(charts: Sequence[Any], *, title: str, description: str, subtitle: str = "") -> ChartRow:
     """Put charts side by side under one title."""
-    return _finish(ChartRow(hconcat=list(charts)), title, subtitle, description)  # type: ignore[return-value]
+    finished: ChartRow = _finish(ChartRow(hconcat=list(charts)), title, subtitle, description)
+    return finished
 
 
 def _finish(chart: Any, title: str, subtitle: str, description: str) -> Any:
@@ -72,7 +74,7 @@ def _finish(chart: Any, title: str, subtitle: str, description: str) -> Any:
     styled = styled.configure(background="transparent", font=_FONT, padding=4)
     styled = styled.configure_view(stroke=None)
     axis: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "tickColor": INK, "domainColor": INK}
-    axis |= {"gridColor": INK, "gridOpacity": 0.2, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
+    axis |= {"gridColor": INK, "gridOpacity": 0.15, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
     styled = styled.configure_axis(**axis, labelLimit=LABEL_WIDTH)
     styled = styled.configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12)
     return styled.configure_title(

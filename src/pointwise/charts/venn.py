@@ -128,14 +128,10 @@ def draw_venn(sets: Sets) -> LayeredChart:
     r, s, distance = (pixels * x for x in (circles.ideal_radius, circles.actual_radius, circles.distance))
     left = (_WIDTH - (r + distance + s)) / 2 + r if distance + s > r else _WIDTH / 2
     centre = _HEIGHT / 2 - 22
-    # The size of a mark is the area of the square around it.
     rows = [
-        {"x": left, "y": centre, "size": 4 * r**2, "side": "ideal", "name": sets.ideal, "amount": ideal},
-        {"x": left + distance, "y": centre, "size": 4 * s**2, "side": "actual", "name": sets.actual}
-        | {"amount": actual},
+        _circle("ideal", sets.ideal, ideal, x=left, y=centre, radius=r),
+        _circle("actual", sets.actual, actual, x=left + distance, y=centre, radius=s),
     ]
-    for row in rows:
-        row["told"] = format_weight(row["amount"])
     layers = [_circles(rows), _names(rows), *_legend(sets)]
     told = (
         f"Two circles: the ideal cluster {sets.ideal} weighs {format_weight(ideal)}, the actual cluster {sets.actual} "
@@ -143,6 +139,11 @@ def draw_venn(sets: Sets) -> LayeredChart:
     )
     subtitle = f"Everything else weighs {format_weight(sets.tn)}"
     return compose(layers, title=sets.title, subtitle=subtitle, description=told, width=_WIDTH, height=_HEIGHT)
+
+
+def _circle(side: str, name: str, weight: float, *, x: float, y: float, radius: float) -> dict[str, Any]:
+    # The size of a mark is the area of the square around it.
+    return {"x": x, "y": y, "size": 4 * radius**2, "side": side, "name": name, "told": format_weight(weight)}
 
 
 def _across() -> Any:

@@ -14,14 +14,14 @@ from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, Breakdown, break_down, costly_clusters
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
-from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write
+from pointwise.report.grids import Column, Grid, Row, Value, clip, describe_column, make_grid, write, write_interval
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
 from pointwise.tables import Overall, format_metric, format_share, format_weight
 
 MOST_CLUSTERS = 100  # per side
 MOST_CELLS = 6  # per cluster
-MOST_ATTRIBUTES = 6
+MOST_ATTRIBUTES = 8
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
 MOST_MISTAKES = 20
@@ -45,7 +45,7 @@ class SliceSection:
 
     name: str
     grid: Grid
-    picture: Picture | None
+    pictures: list[Picture]
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,8 @@ class ClusterDetail:
     """What a cluster opens to: its cells, with example items."""
 
     cluster: str
-    side: str
     other: str
     cells: list[tuple[list[Value], list[list[Value]]]]  # of a cell: its values, and those of example items
-    cell_columns: list[Column]
     item_columns: list[Column]
     note: str
 
@@ -92,7 +90,7 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
         warnings=list(evaluation.warnings),
         inputs=list(describe_inputs(evaluation)),
         headlines=_headlines(evaluation, overall),
-        interval_note="",
+        interval_note=say_intervals(overall),
         balance=say_balance(overall.values),
         coverage=list(describe_coverage(evaluation)),
         coverage_picture=draw(charts.coverage(evaluation), numbers),
@@ -143,10 +141,29 @@ def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
 
 
 def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:
-    return [
-        Headline(m.name, write(m.name, overall.values[m.name]).text, "", say(m.name, overall.values[m.name]))
-        for m in evaluation.metrics
-    ]
+    found = []
+    for metric in evaluation.metrics:
+        value, interval = overall.values[metric.name], overall.interval(metric.name)
+        ends = write_interval(interval.low, interval.high)
+        text = write(metric.name, value).text
+        found.append(Headline(metric.name, text, f"95% interval {ends}" if ends else "", say(metric.name, value)))
+    return found
+
+
+def say_intervals(overall: Overall) -> str:
+    """Say what the intervals mean, and why some values have none."""
+    if not overall.intervals:
+        return ""
+    clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    meaning = (
+        f"The truth is a sample of {clusters:,} ideal clusters: with another sample of that size the values would "
+        "differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
+    )
+    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
+    if not lacking:
+        return meaning
+    names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
+    return f"{meaning} No interval for {names}: {reason}."
 
 
 def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
@@ -167,7 +184,9 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
         note = f"{rest.count:,} more cost {format_metric(rest.cost)} together." if rest.count else ""
         caption = f"{heading}: these make up the {rate.replace('_', '-', 1).replace('_', ' ')}"
         if rows:
-            found.append((f"{caption} of {format_metric(mistakes.rates[rate])}", Grid(rate, caption, columns, values, note)))
+            found.append(
+                (f"{caption} of {format_metric(mistakes.rates[rate])}", Grid(rate, caption, columns, values, note))
+            )
     return found
 
 
@@ -183,8 +202,8 @@ def _rest_in_words(mistakes: Mistakes) -> str:
     if not len(mistakes):
         return "There are none: the two clusterings agree on all common items."
     return (
-        "A cost is a part of the over-merge rate (1 - precision) or the under-merge rate (1 - recall): all costs add up to "
-        "the two rates."
+        "A cost is a part of the over-merge rate (1 - precision) or the under-merge rate (1 - recall): all costs add "
+        "up to the two rates."
     )
 
 
@@ -198,23 +217,17 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
     for number, spec in enumerate(slice_specs(evaluation)):
         try:
             table = evaluation.by_slice(spec)
-            total, rows = len(table), table.head(MOST_SLICES).to_dicts()
         except PointwiseError:
             continue  # a stored run may lack the column
+        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
         note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
         name = table.title.removeprefix("Slices by ")
         grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)
-        yield SliceSection(clip(name).text, grid, _slice_picture(evaluation, spec, numbers))
+        drawn = [charts.slices(evaluation, table, metric=m.name) for m in evaluation.metrics[:2]]
+        yield SliceSection(clip(name).text, grid, [draw(chart, numbers) for chart in drawn])
 
 
 _SHORT = 12
-
-
-def _slice_picture(evaluation: Evaluation, spec: Any, numbers: Iterator[int]) -> Picture | None:
-    try:
-        return draw(charts.slices(evaluation, spec), numbers)
-    except PointwiseError:
-        return None
 
 
 def _clusters(evaluation: Evaluation, side: str) -> Grid:
@@ -225,27 +238,36 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[side] for row in rows]
     found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
-    details = [_detail(side, row, found[row[side]], attributes) for row in rows]
+    columns = _item_columns(found, attributes)
+    details = [_detail(side, row, found[row[side]], columns) for row in rows]
     shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
-    caption = f"{kind.capitalize()} clusters"
     note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
-    columns = [side, COST, ITEMS, WEIGHT, SHARE, *names]
-    return make_grid(f"{kind}-clusters", caption, columns, rows, note=note, is_searchable=True, details=details)
+    return make_grid(
+        f"{kind}-clusters",
+        f"{kind.capitalize()} clusters",
+        [side, COST, ITEMS, WEIGHT, SHARE, *names],
+        rows,
+        note=note,
+        is_searchable=True,
+        details=details,
+    )
 
 
-def _detail(side: str, row: Mapping[str, Any], found: Breakdown, attributes: Sequence[str]) -> ClusterDetail:
-    other = ACTUAL if side == IDEAL else IDEAL
-    cells = [cell.values for cell in found.cells]
-    examples = [example for cell in found.cells for example in cell.examples]
-    cell_keys, item_keys = [other, ITEMS, WEIGHT, SHARE], [ITEM, WEIGHT, *attributes]
-    cell_grid = make_grid("", "", cell_keys, cells)
-    item_grid = make_grid("", "", item_keys, examples)
-    drawn = [
-        (line.values, [[write(key, example[key]) for key in item_keys] for example in cell.examples])
-        for line, cell in zip(cell_grid.rows, found.cells, strict=True)
+def _item_columns(found: Mapping[Any, Breakdown], attributes: Sequence[str]) -> list[Column]:
+    examples = [example for part in found.values() for cell in part.cells for example in cell.examples]
+    return [describe_column(key, examples) for key in (ITEM, WEIGHT, *attributes)]
+
+
+def _detail(side: str, row: Mapping[str, Any], found: Breakdown, columns: list[Column]) -> ClusterDetail:
+    counterpart, other = ("actual", ACTUAL) if side == IDEAL else ("ideal", IDEAL)
+    cells = [
+        (
+            [write(key, cell.values[key]) for key in (other, ITEMS, WEIGHT, SHARE)],
+            [[write(column.key, example[column.key]) for column in columns] for example in cell.examples],
+        )
+        for cell in found.cells
     ]
-    kind, counterpart = ("ideal", "actual") if side == IDEAL else ("actual", "ideal")
-    more = f"; the {len(drawn)} heaviest are shown" if found.number > len(drawn) else ""
+    more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
     verb = "It lies in" if side == IDEAL else "Its items come from"
     note = f"{verb} {found.number:,} {counterpart} cluster{'s' if found.number != 1 else ''}{more}."
-    return ClusterDetail(clip(row[side]).text, kind, counterpart, drawn, cell_grid.columns, item_grid.columns, note)
+    return ClusterDetail(clip(row[side]).text, counterpart, cells, columns, note)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
+from pointwise.columns import HIGH, LOW
 from pointwise.errors import UnknownMetricError
 from pointwise.metrics import find_metric
-from pointwise.tables import format_value
+from pointwise.tables import format_metric, format_value, shown_columns
 
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
@@ -18,10 +19,11 @@ _LABELS = {
     "actual_cluster": "actual cluster",
     "ideal_weight": "ideal weight",
     "actual_weight": "actual weight",
-    "share": "share of weight",
+    "ideal_clusters": "ideal clusters",
 }
 _DEFINITIONS = {
     "share": "share of the weight of all common items",
+    "ideal_clusters": "how many ideal clusters the values and their intervals rest on",
     "cost": "what the cluster adds to the overall rate: its share of the weight times its own rate",
 }
 
@@ -65,7 +67,6 @@ class Grid:
     rows: list[Row]
     note: str = ""
     is_searchable: bool = False
-    details: list[Any] = field(default_factory=list)
 
 
 def clip(value: Any) -> Value:
@@ -119,9 +120,19 @@ def make_grid(
     details: Sequence[Any] = (),
 ) -> Grid:
     """Lay rows out as a grid."""
-    heads = [describe_column(key, rows) for key in columns]
+    keys = shown_columns(columns)
+    heads = [describe_column(key, rows) for key in keys]
     padded = list(details) or [None] * len(rows)
-    drawn = [
-        Row([write(key, row.get(key)) for key in columns], detail) for row, detail in zip(rows, padded, strict=True)
-    ]
+    drawn = [Row([write_cell(key, row) for key in keys], detail) for row, detail in zip(rows, padded, strict=True)]
     return Grid(name, caption, heads, drawn, note, is_searchable)
+
+
+def write_cell(column: str, row: Mapping[str, Any]) -> Value:
+    """Write a value, with its interval beside it if it has one."""
+    value = write(column, row.get(column))
+    return replace(value, aside=write_interval(row.get(column + LOW), row.get(column + HIGH)))
+
+
+def write_interval(low: float | None, high: float | None) -> str:
+    """Write the ends of an interval."""
+    return "" if low is None or high is None else f"{format_metric(low)} – {format_metric(high)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import datetime
+import datetime as dt
 import hashlib
 import os
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from pointwise.errors import UsageError
 from pointwise.report.grids import define
 from pointwise.tables import format_metric, format_share, format_weight, whole_file
+from pointwise.version import __version__
 
 _TEMPLATES = jinja2.PackageLoader("pointwise.report", "templates")
 
@@ -35,15 +35,13 @@ def render(template: str, page: Any) -> str:
         style=style,
         script=script,
         policy=_policy(style, script),
-        written=datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        version=_version(),
+        written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        version=__version__,
     )
 
 
 def _asset(environment: jinja2.Environment, name: str) -> Markup:
-    if environment.loader is None:  # pragma: no cover  # the loader is set above
-        raise UsageError("No templates.")
-    text, _, _ = environment.loader.get_source(environment, name)
+    text, _, _ = _TEMPLATES.get_source(environment, name)
     return Markup(text)  # noqa: S704  # a file of this package
 
 
@@ -57,15 +55,6 @@ def _policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("pointwise")
-    except PackageNotFoundError:
-        return ""
 
 
 def write_page(html: str, path: str | os.PathLike[str]) -> Path:

@@ -33,18 +33,21 @@ def say_balance(values: Mapping[str, float | None]) -> str:
     if precision is None or recall is None:
         return ""
     over, under = 1 - precision, 1 - recall
-    if over == under == 0:
+    if min(over, under) == 0:
+        return _say_one_sided(over, under)
+    if max(over, under) < _SIMILAR * min(over, under):
+        return "Clusters are torn apart about as much as they are mixed up."
+    torn, mixed = "clusters being torn apart", "clusters being mixed up"
+    more, less = (torn, mixed) if under > over else (mixed, torn)
+    return f"{more.capitalize()} costs {max(over, under) / min(over, under):,.1f} times as much as {less}."
+
+
+def _say_one_sided(over: float, under: float) -> str:
+    if over == under:
         return "The two clusterings are the same on the common items."
     if over == 0:
         return "All that is wrong is clusters torn apart: nothing was merged that the truth keeps apart."
-    if under == 0:
-        return "All that is wrong is clusters mixed up: nothing was torn apart that belongs together."
-    more, less = max(over, under), min(over, under)
-    if more < _SIMILAR * less:
-        return "Clusters are torn apart about as much as they are mixed up."
-    if under > over:
-        return f"Clusters being torn apart weighs {under / over:,.1f} times as much as clusters being mixed up."
-    return f"Clusters being mixed up weighs {over / under:,.1f} times as much as clusters being torn apart."
+    return "All that is wrong is clusters mixed up: nothing was torn apart that belongs together."
 
 
 _SIMILAR = 1.25
