@@ -11,10 +11,10 @@ try:
 except ImportError as error:  # pragma: no cover  # tested in an environment without the extra
     raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
 
-from pointwise.charts.flow import flow
+from pointwise.charts.circles import venn
+from pointwise.charts.flows import flow
 from pointwise.charts.plots import EvaluationPlots
 from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
-from pointwise.charts.venn import venn
 
 __all__ = [
     "EvaluationPlots",

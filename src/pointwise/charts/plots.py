@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pointwise.charts import flow as flows
-from pointwise.charts import quality
-from pointwise.charts import venn as venns
+from pointwise.charts import circles, flows, quality
 from pointwise.charts.style import ChartRow, LayeredChart
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ class EvaluationPlots:
 
     def venn(self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None) -> LayeredChart:
         """Draw an item's ideal and actual cluster as circles whose areas are the weights."""
-        return venns.venn(self.evaluation, item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
+        return circles.venn(self.evaluation, item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
 
     def distribution(self, *, metrics: Sequence[str] = ("precision", "recall")) -> ChartRow:
         """Draw how the weight spreads over the items' values of some metrics."""
