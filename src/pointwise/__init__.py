@@ -3,6 +3,7 @@
 from narwhals.stable.v2 import col
 
 from pointwise import datasets
+from pointwise.comparison import Comparison, compare, load_comparison
 from pointwise.coverage import Coverage
 from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
@@ -14,6 +15,7 @@ from pointwise.version import __version__
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Coverage",
     "Evaluation",
     "Metric",
@@ -25,9 +27,11 @@ __all__ = [
     "RunError",
     "__version__",
     "col",
+    "compare",
     "datasets",
     "evaluate",
     "history",
     "load",
+    "load_comparison",
     "metric",
 ]

@@ -42,6 +42,7 @@ class MetricTable:
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         hidden: Columns for sorting only.
+        quiet: Columns that are not drawn, to keep the drawing narrow.
     """
 
     title: str
@@ -50,11 +51,17 @@ class MetricTable:
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     hidden: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return [c for c in self.frame.collect_schema().names() if c not in self.hidden]
+
+    @property
+    def drawn_columns(self) -> list[str]:
+        """Names of the columns that a drawing shows."""
+        return [c for c in self.columns if c not in self.quiet]
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -157,11 +164,11 @@ class MetricTable:
     def __repr__(self) -> str:
         """Draw the first rows as text."""
         rows, rest = self._shown()
-        return draw_table(self.title, self.columns, rows, note=rest)
+        return draw_table(self.title, self.drawn_columns, rows, note=rest)
 
     def _repr_html_(self) -> str:
         rows, rest = self._shown()
-        return draw_html(self.title, self.columns, rows, note=rest)
+        return draw_html(self.title, self.drawn_columns, rows, note=rest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,11 +283,14 @@ def format_value(column: str, value: Any) -> str:
     if isinstance(value, float):
         if column.endswith((SHARE, UNDEFINED)):
             return format_share(value)
+        if column.endswith(_SIGNED):
+            return format_difference(value)
         return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
     return str(value)
 
 
 _WEIGHTS = ("tp", "fp", "fn", "tn")
+_SIGNED = ("delta", "contribution")
 
 
 def shown_columns(columns: Sequence[str]) -> list[str]:
@@ -307,6 +317,14 @@ def format_metric(value: float) -> str:
         return ">0.9999"
     if text in ("0.0000", "-0.0000") and value != 0:
         return "<0.0001" if value > 0 else ">-0.0001"
+    return text
+
+
+def format_difference(value: float) -> str:
+    """Write a difference with its sign; one that is not quite 0 does not look like it."""
+    text = f"{value:+.4f}"
+    if text in ("+0.0000", "-0.0000"):
+        return "0.0000" if abs(value) < 1e-12 else f"{text[0]}<0.0001"  # noqa: PLR2004  # what rounding leaves of zero
     return text
 
 
