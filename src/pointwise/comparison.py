@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 from html import escape
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
@@ -49,6 +49,9 @@ from pointwise.slices import Slicing, band_name, read_slicing
 from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.uncertainty import CONFIDENCE, lift_with_intervals
 from pointwise.validation import count
+
+if TYPE_CHECKING:
+    from pointwise.charts import ComparisonPlots
 
 On = Literal["own", "shared"]
 
@@ -397,6 +400,30 @@ class Comparison:
                 self.evaluations[name].save(folder / inside)
             (folder / COMPARISON).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         return target
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts of the comparison, such as `comparison.plot.movers()`; needs the extra `report`."""
+        from pointwise.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells which variant is better, what moved and for whom.
+
+        It compares the last variant with the baseline at length, and all others in short. The file loads nothing
+        from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_comparison
+
+        return report_comparison(self, path, title=title)
 
     def close(self) -> None:
         """Let go of what the engine holds for this comparison."""

@@ -81,6 +81,9 @@ def break_down(
         clusters: Their ids, not many.
         cells: How many cells of each to show.
         attributes: Columns to show of an example item.
+
+    Returns:
+        The cells by cluster. A cluster without common items is not in it.
     """
     evidence = evaluation.evidence
     other = ACTUAL if side == IDEAL else IDEAL
@@ -91,14 +94,14 @@ def break_down(
     rest = chosen.filter(~nw.col(side).is_in(list(rows))) if rows else chosen
     for row in _heaviest(evidence, rest):
         rows.setdefault(row[side], []).append(row)
-    rows = {c: [r | {SHARE: r[TP] / totals[c][WEIGHT], WEIGHT: r[TP]} for r in rows[c][:cells]] for c in clusters}
+    rows = {c: [r | {SHARE: r[TP] / totals[c][WEIGHT], WEIGHT: r[TP]} for r in rows[c][:cells]] for c in totals}
     examples = _examples(evidence, side, rows, attributes=attributes)
     return {
         cluster: Breakdown(
             [Cell(row[other], row, examples.get((cluster, row[other]), [])) for row in rows[cluster]],
             int(totals[cluster][_CELLS]),
         )
-        for cluster in clusters
+        for cluster in totals
     }
 
 

@@ -13,16 +13,23 @@ except ImportError as error:  # pragma: no cover  # tested in an environment wit
 
 from pointwise.charts.circles import venn
 from pointwise.charts.flows import flow
-from pointwise.charts.plots import EvaluationPlots
+from pointwise.charts.plots import ComparisonPlots, EvaluationPlots
 from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
+from pointwise.charts.variants import deltas, distance_map, distances, history, movers
 
 __all__ = [
+    "ComparisonPlots",
     "EvaluationPlots",
     "clusters",
     "coverage",
+    "deltas",
+    "distance_map",
+    "distances",
     "distribution",
     "flow",
+    "history",
     "mistakes",
+    "movers",
     "slices",
     "venn",
 ]

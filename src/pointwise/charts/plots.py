@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pointwise.charts import circles, flows, quality
+from pointwise.charts import circles, flows, quality, variants
 from pointwise.charts.style import ChartRow, LayeredChart
 
 if TYPE_CHECKING:
+    from pointwise.comparison import Comparison
     from pointwise.evaluation import Evaluation
 
 
@@ -46,3 +47,39 @@ class EvaluationPlots:
     def flow(self, *, ideal_cluster: Any = None, actual_cluster: Any = None) -> LayeredChart:
         """Draw how a cluster breaks into cells."""
         return flows.flow(self.evaluation, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
+
+
+@dataclass(frozen=True)
+class ComparisonPlots:
+    """The charts of a comparison. `pointwise.charts` explains their parameters."""
+
+    comparison: Comparison
+
+    def deltas(
+        self,
+        spec: Any,
+        *,
+        metric: str | None = None,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        most: int = 20,
+    ) -> LayeredChart:
+        """Draw how much a metric changed in every slice, with intervals."""
+        return variants.deltas(
+            self.comparison, spec, metric=metric, experiment=experiment, baseline=baseline, most=most
+        )
+
+    def movers(
+        self,
+        *,
+        metric: str | None = None,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        most: int = 10,
+    ) -> LayeredChart:
+        """Draw the ideal clusters that gained and lost most."""
+        return variants.movers(self.comparison, metric=metric, experiment=experiment, baseline=baseline, most=most)
+
+    def history(self, *, metrics: Sequence[str] | None = None) -> LayeredChart:
+        """Draw metrics of the variants in their order."""
+        return variants.history(self.comparison, metrics=metrics)

@@ -150,7 +150,7 @@ def _place_names(rows: Sequence[Mapping[str, Any]], least: Mapping[str, float], 
         left = x - {"left": 0, "center": width / 2, "right": width}[align]
         dy = -(math.sqrt(row["size"]) / 2 + 9)
         name = dict(row) | {"align": align, "dy": dy, "left": left, "right": left + width, "top": y + dy}
-        if not any(_touch(name, other) for other in placed):
+        if not any(touch(name, other) for other in placed):
             placed.append(name)
     return placed
 
@@ -159,7 +159,8 @@ def _part(value: float, least: float) -> float:
     return (value - least) / (1 - least)
 
 
-def _touch(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+def touch(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Tell whether two lines of text, given by `left`, `right` and `top`, stand on one another."""
     is_across = a["left"] < b["right"] and b["left"] < a["right"]
     return bool(is_across and abs(a["top"] - b["top"]) < _LINE)
 
@@ -291,7 +292,7 @@ def _most_varied(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str
 
 def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict[str, Any]:
     return {
-        "name": clip(", ".join(clip(_slice_name(row[key])) for key in keys), 28),
+        "name": name_slice(row, keys),
         "value": row[metric],
         "low": row.get(f"{metric}_low"),
         "high": row.get(f"{metric}_high"),
@@ -300,8 +301,10 @@ def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict
     }
 
 
-def _slice_name(value: Any) -> Any:
-    return format_value("", value) if isinstance(value, bool) else value
+def name_slice(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Write the values that make a slice as one short name."""
+    values = (format_value("", row[key]) if isinstance(row[key], bool) else row[key] for key in keys)
+    return clip(", ".join(clip(value) for value in values), 28)
 
 
 def dots(

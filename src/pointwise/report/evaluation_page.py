@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pointwise import charts
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
-from pointwise.excerpts import COST, Breakdown, break_down, costly_clusters
+from pointwise.excerpts import COST, break_down, costly_clusters
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
-from pointwise.report.grids import Column, Grid, Row, Value, clip, describe_column, make_grid, write, write_interval
+from pointwise.report.details import (
+    MOST_ATTRIBUTES,
+    MOST_CELLS,
+    MOST_CLUSTERS,
+    ClusterDetail,
+    describe_cells,
+    item_columns,
+)
+from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
 from pointwise.tables import Overall, format_metric, format_share, format_weight
 
-MOST_CLUSTERS = 100  # per side
-MOST_CELLS = 6  # per cluster
-MOST_ATTRIBUTES = 8
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
 MOST_MISTAKES = 20
@@ -46,17 +51,6 @@ class SliceSection:
     name: str
     grid: Grid
     pictures: list[Picture]
-
-
-@dataclass(frozen=True)
-class ClusterDetail:
-    """What a cluster opens to: its cells, with example items."""
-
-    cluster: str
-    other: str
-    cells: list[tuple[list[Value], list[list[Value]]]]  # of a cell: its values, and those of example items
-    item_columns: list[Column]
-    note: str
 
 
 @dataclass(frozen=True)
@@ -238,8 +232,12 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[side] for row in rows]
     found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
-    columns = _item_columns(found, attributes)
-    details = [_detail(side, row, found[row[side]], columns) for row in rows]
+    columns = item_columns([found], attributes)
+    verb = "It lies in" if side == IDEAL else "Its items come from"
+    details = [
+        ClusterDetail(clip(row[side]).text, [describe_cells(found[row[side]], side, columns, verb=verb)], columns)
+        for row in rows
+    ]
     shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
     note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
     return make_grid(
@@ -251,23 +249,3 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
         is_searchable=True,
         details=details,
     )
-
-
-def _item_columns(found: Mapping[Any, Breakdown], attributes: Sequence[str]) -> list[Column]:
-    examples = [example for part in found.values() for cell in part.cells for example in cell.examples]
-    return [describe_column(key, examples) for key in (ITEM, WEIGHT, *attributes)]
-
-
-def _detail(side: str, row: Mapping[str, Any], found: Breakdown, columns: list[Column]) -> ClusterDetail:
-    counterpart, other = ("actual", ACTUAL) if side == IDEAL else ("ideal", IDEAL)
-    cells = [
-        (
-            [write(key, cell.values[key]) for key in (other, ITEMS, WEIGHT, SHARE)],
-            [[write(column.key, example[column.key]) for column in columns] for example in cell.examples],
-        )
-        for cell in found.cells
-    ]
-    more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
-    verb = "It lies in" if side == IDEAL else "Its items come from"
-    note = f"{verb} {found.number:,} {counterpart} cluster{'s' if found.number != 1 else ''}{more}."
-    return ClusterDetail(clip(row[side]).text, counterpart, cells, columns, note)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pointwise.columns import HIGH, LOW
+from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, LOW
 from pointwise.errors import UnknownMetricError
 from pointwise.metrics import find_metric
 from pointwise.tables import format_metric, format_value, shown_columns
@@ -14,16 +14,30 @@ from pointwise.tables import format_metric, format_value, shown_columns
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
 
-_LABELS = {
-    "ideal_cluster": "ideal cluster",
-    "actual_cluster": "actual cluster",
-    "ideal_weight": "ideal weight",
-    "actual_weight": "actual weight",
-    "ideal_clusters": "ideal clusters",
-}
+_OWN = (
+    IDEAL,
+    ACTUAL,
+    IDEAL_CLUSTERS,
+    "moved_items",
+    "pieces_baseline",
+    "pieces_experiment",
+    "common_share",
+    "missing_share",
+    "outside_share",
+)
+_OWN_ENDINGS = ("_delta", "_baseline", "_experiment", "_contribution")
+"""Columns that pointwise has named; a user's own names stay as they are."""
+
 _DEFINITIONS = {
     "share": "share of the weight of all common items",
     "ideal_clusters": "how many ideal clusters the values and their intervals rest on",
+    "moved_items": "items that left their actual cluster; a cluster before and one after are the same if each shares "
+    "more weight with the other than with any third",
+    "pieces_baseline": "how many actual clusters of the baseline hold its items",
+    "pieces_experiment": "how many actual clusters of the experiment hold its items",
+    "common_share": "share of the ideal items that the actual clustering has",
+    "missing_share": "share of the ideal items that the actual clustering lacks",
+    "outside_share": "share of the members of touched actual clusters that the truth does not list",
     "cost": "what the cluster adds to the overall rate: its share of the weight times its own rate",
 }
 
@@ -47,6 +61,7 @@ class Value:
     order: float | str | None = None
     full: str = ""  # what was cut, where the text is not whole
     aside: str = ""  # beside the value: its interval
+    verdict: str = ""  # "better" or "worse", where that is clear
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,8 @@ def describe_column(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
     definition = define(key)
     if definition:
         return Column(key, key.replace("_", " "), definition, is_metric=True, is_number=is_number)
-    return Column(key, clip(_LABELS.get(key, key)).text, _DEFINITIONS.get(key, ""), is_number=is_number)
+    label = key.replace("_", " ") if key in _OWN or key.endswith(_OWN_ENDINGS) else clip(key).text
+    return Column(key, label, _DEFINITIONS.get(key, ""), is_number=is_number)
 
 
 def define(name: str) -> str:
