@@ -214,7 +214,7 @@ def sum_tally(cells: Tally) -> Sums:
         for name, kept in by_cell.items():
             kept[part] = terms[name] if name in terms else METRICS[name].formula(weights)
     sums = {name: math.fsum(values) for name, values in parts.items()}
-    sides = (_sum_tally_side(cells, by_cell, codes) for codes in (cells.ideal, cells.actual))
+    sides = (_sum_tally_side(cells, by_cell, codes.astype(np.int64)) for codes in (cells.ideal, cells.actual))
     lightest = float((cells.tp / cells.items).min())
     squares = float(cells.squares.sum())
     of_cells = CellSums(len(cells.tp), **sums)

@@ -14,9 +14,11 @@ from pointwise.codes import Codes, Integers, blocks
 from pointwise.confusion import Arithmetic, Confusion
 
 Floats = NDArray[np.float64]
+Unsigned = NDArray[np.unsignedinteger[Any]]
 
-BLOCK = 1 << 14
-"""Cells worked on at a time, so that what formulas compute in between stays in the processor's cache."""
+BLOCK = 12 << 10
+"""Cells worked on at a time. What formulas compute in between then stays in the processor's cache, and is small
+enough (below 128 KB) for its memory to be used again rather than given back to the system each time."""
 
 _DENSE = 2
 """Pairs of codes are counted in a table if its entries are at most this many times as many as the items."""
@@ -39,22 +41,22 @@ class Tally:
     """The cells of two label arrays; a cell is a pair of clusters that share items.
 
     Args:
+        true: Ideal cluster of each item.
+        pred: Actual cluster of each item.
+        weight: Weight of each item; None if each weighs 1.
         ideal: Code of the ideal cluster of each cell.
         actual: Code of the actual cluster of each cell.
         items: Number of items in each cell.
-        tp: Weight of the items in each cell.
-        sizes: What the codes of either side are less than.
-        cell_of: The cell of every item; empty if nobody asked for it.
-        weight: Weight of every item; None if each weighs 1.
+        cell_of: The cell of each item; empty if nobody asked for it.
     """
 
-    ideal: Integers
-    actual: Integers
-    items: Floats
-    tp: Floats
-    sizes: tuple[int, int]
-    cell_of: Integers
+    true: Codes
+    pred: Codes
     weight: Floats | None
+    ideal: Unsigned
+    actual: Unsigned
+    items: Floats
+    cell_of: Integers
 
     @property
     def is_weighted(self) -> bool:
@@ -62,36 +64,42 @@ class Tally:
         return self.weight is not None
 
     @cached_property
+    def tp(self) -> Floats:
+        """Weight of the items in each cell."""
+        return self.items if self.weight is None else self._sum_by_cell(self.weight)
+
+    @cached_property
     def squares(self) -> Floats:
         """Sum of the squared weights in each cell."""
-        if self.weight is None:
-            return self.items
-        return sum_by_code(self.cell_of, self.weight * self.weight, len(self.tp))
+        return self.items if self.weight is None else self._sum_by_cell(self.weight * self.weight)
+
+    def _sum_by_cell(self, values: Floats) -> Floats:
+        return sum_by_code(self.cell_of, values, len(self.items))
 
     @cached_property
     def ideal_items(self) -> Floats:
         """Number of items in each ideal cluster."""
-        return sum_by_code(self.ideal, self.items, self.sizes[0])
+        return np.bincount(self.true.values, minlength=self.true.size).astype(np.float64)
 
     @cached_property
     def actual_items(self) -> Floats:
         """Number of items in each actual cluster."""
-        return sum_by_code(self.actual, self.items, self.sizes[1])
+        return np.bincount(self.pred.values, minlength=self.pred.size).astype(np.float64)
 
     @cached_property
     def ideal_weight(self) -> Floats:
         """Weight of each ideal cluster, a sum of cells: then a perfect cluster has recall exactly 1."""
-        return sum_by_code(self.ideal, self.tp, self.sizes[0]) if self.is_weighted else self.ideal_items
+        return sum_by_code(self.ideal, self.tp, self.true.size) if self.is_weighted else self.ideal_items
 
     @cached_property
     def actual_weight(self) -> Floats:
         """Weight of each actual cluster, a sum of cells: then a perfect cluster has precision exactly 1."""
-        return sum_by_code(self.actual, self.tp, self.sizes[1]) if self.is_weighted else self.actual_items
+        return sum_by_code(self.actual, self.tp, self.pred.size) if self.is_weighted else self.actual_items
 
     @cached_property
     def total_items(self) -> float:
         """Number of all items."""
-        return float(self.items.sum())
+        return float(len(self.true.values))
 
     @cached_property
     def total_weight(self) -> float:
@@ -100,7 +108,7 @@ class Tally:
 
     def parts(self) -> Iterator[slice]:
         """Cut the cells into blocks."""
-        return blocks(len(self.tp), BLOCK)
+        return blocks(len(self.items), BLOCK)
 
     def counts(self, part: slice) -> Confusion:
         """Return the confusion matrices of some cells by number of items, each of which counts 1."""
@@ -125,75 +133,85 @@ class Tally:
 
 
 def tally(true: Codes, pred: Codes, *, weight: Floats | None = None, by_item: bool = False) -> Tally:
-    """Count the items, and sum their weight, in each pair of clusters. Only pairs that share an item appear.
+    """Find the pairs of clusters that share items, and count these.
 
     Args:
         true: Codes of the ideal clusters.
         pred: Codes of the actual clusters.
         weight: Weights of the items; None if each weighs 1.
-        by_item: Whether to tell for every item in which cell it is.
+        by_item: Whether to tell for every item in which cell it is; known anyway if items have weights.
     """
-    keys = (true.values << pred.bits) | pred.values
-    size = true.size << pred.bits
-    count = _count_in_table if size <= max(_DENSE * len(keys), 1 << 12) else _count_by_sorting
-    cells, items, cell_of = count(keys, size, by_item=by_item or weight is not None)
-    tp = items if weight is None else sum_by_code(cell_of, weight, len(cells))
-    sides = cells >> pred.bits, cells & ((1 << pred.bits) - 1)
-    return Tally(*sides, items, tp, (true.size, pred.size), cell_of, weight)
+    by_item = by_item or weight is not None
+    is_dense = true.size << pred.bits <= max(_DENSE * len(true.values), 1 << 12)
+    cells, items, cell_of = (_count_in_table if is_dense else _count_by_sorting)(true, pred, by_item=by_item)
+    ideal = cells >> cells.dtype.type(pred.bits)
+    cells &= cells.dtype.type((1 << pred.bits) - 1)
+    return Tally(true, pred, weight, ideal, cells, items, cell_of)
 
 
-def sum_by_code(codes: Integers, values: Floats, size: int = 0) -> Floats:
+def sum_by_code(codes: NDArray[Any], values: Floats, size: int = 0) -> Floats:
     """Sum the values that have the same code."""
-    return np.bincount(codes, values, size)  # type: ignore[return-value]  # NumPy's types forget the weights
+    return np.bincount(codes.astype(np.int64, copy=False), values, size)  # type: ignore[return-value]  # NumPy's types forget the weights
 
+
+# A pair of codes is one key, the ideal code in its high bits. Both ways of counting return the distinct keys,
+# how often each occurs and, if asked, which of them each item has.
 
 _NOBODY = np.empty(0, dtype=np.int64)
+_HALF = 32  # bits; numbers of half the width sort twice as fast
 
-Counted = tuple[Integers, Floats, Integers]
-"""The distinct keys, how often each occurs, and for every item which of them it has."""
+Counted = tuple[Unsigned, Floats, Integers]
 
 
-def _count_in_table(keys: Integers, size: int, *, by_item: bool) -> Counted:
-    table = np.bincount(keys, minlength=size)
+def _count_in_table(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
+    keys = true.values << pred.bits
+    keys |= pred.values
+    table = np.bincount(keys, minlength=true.size << pred.bits)
     cells = np.flatnonzero(table)
     items = table[cells].astype(np.float64)
     if not by_item:
-        return cells, items, _NOBODY
+        return cells.view(np.uint64), items, _NOBODY
     table[cells] = np.arange(len(cells))
-    return cells, items, table[keys]
+    return cells.view(np.uint64), items, table[keys]
 
 
-def _count_by_sorting(keys: Integers, size: int, *, by_item: bool) -> Counted:
-    if by_item:
-        ordered, positions = _sort_with_positions(keys, size)
-    else:
-        ordered = keys.astype(np.int32 if size <= 1 << 31 else np.int64)
-        ordered.sort()
-    is_first = np.empty(len(keys), dtype=np.bool_)
-    is_first[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    starts = np.flatnonzero(is_first)
-    items = np.diff(starts, append=len(keys)).astype(np.float64)
-    cells = ordered[starts].astype(np.int64)
+def _count_by_sorting(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
+    keys, positions = _sort(true, pred, by_item=by_item)
+    is_border = np.ones(len(keys) + 1, dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_border[1:-1])
+    borders = np.flatnonzero(is_border)
+    items = np.subtract(borders[1:], borders[:-1], dtype=np.float64)
+    cells = keys[is_border[:-1]]
     if not by_item:
         return cells, items, _NOBODY
     cell_of = np.empty(len(keys), dtype=np.int64)
-    cell_of[positions] = np.cumsum(is_first) - 1
+    cell_of[positions] = np.cumsum(is_border[:-1]) - 1
     return cells, items, cell_of
 
 
-def _sort_with_positions(keys: Integers, size: int) -> tuple[Integers, Integers]:
+def _sort(true: Codes, pred: Codes, *, by_item: bool) -> tuple[Unsigned, Integers]:
+    bits = true.bits + pred.bits
+    keys: Unsigned = true.values.astype(np.uint32 if bits <= _HALF and not by_item else np.uint64)
+    keys <<= keys.dtype.type(pred.bits)
+    np.bitwise_or(keys, pred.values.view(np.uint64), out=keys, casting="unsafe")
+    if by_item:
+        return _sort_with_positions(keys, bits)
+    keys.sort()
+    return keys, _NOBODY
+
+
+def _sort_with_positions(keys: Unsigned, bits: int) -> tuple[Unsigned, Integers]:
     """Sort, and tell where each key came from.
 
     With the position in its low bits, a key can be sorted as a number, several times faster than indirectly.
     """
-    bits = (len(keys) - 1).bit_length()
-    if (size - 1).bit_length() + bits > 64:  # noqa: PLR2004
+    shift = (len(keys) - 1).bit_length()
+    if bits + shift > 2 * _HALF:
         positions = np.argsort(keys)
         return keys[positions], positions
-    packed = keys.view(np.uint64) << np.uint64(bits)
-    packed |= np.arange(len(keys), dtype=np.uint64)
-    packed.sort()
-    positions = (packed & np.uint64((1 << bits) - 1)).view(np.int64)
-    packed >>= np.uint64(bits)
-    return packed.view(np.int64), positions
+    keys <<= np.uint64(shift)
+    keys |= np.arange(len(keys), dtype=np.uint64)
+    keys.sort()
+    positions = (keys & np.uint64((1 << shift) - 1)).view(np.int64)
+    keys >>= np.uint64(shift)
+    return keys, positions
