@@ -34,11 +34,11 @@ class Codes:
     """A label array as codes: equal labels have equal codes.
 
     Args:
-        values: One code per item, from 0 up.
+        array: One code per item, from 0 up.
         size: What all codes are less than. Not every code below it needs to occur.
     """
 
-    values: Integers
+    array: Integers
     size: int
 
     @property
@@ -87,8 +87,10 @@ def _encode_array(array: NDArray[Any], name: str) -> Codes:
     """Choose by the kind of the array: integers, what can be seen as integers, text, anything else."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise _missing(name, np.flatnonzero(np.ma.getmaskarray(array)), "masked")
-    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     kind = array.dtype.kind
+    if kind not in "biufmMSU":
+        return _encode_list(array.tolist(), name)
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     if not array.dtype.itemsize:  # nothing but empty strings
         return Codes(np.zeros(len(array), dtype=np.int64), 1)
     if kind in "biu":

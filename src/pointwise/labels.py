@@ -141,12 +141,12 @@ def related_scores(
 
 def _tally(labels_true: Any, labels_pred: Any, sample_weight: Any, *, by_item: bool = False) -> Tally:
     true, pred = encode(labels_true, "labels_true"), encode(labels_pred, "labels_pred")
-    if len(true.values) != len(pred.values):
+    if len(true.array) != len(pred.array):
         raise InputError(
-            f"`labels_true` has {len(true.values)} labels and `labels_pred` has {len(pred.values)}. "
+            f"`labels_true` has {len(true.array)} labels and `labels_pred` has {len(pred.array)}. "
             "Both must speak of the same items, in the same order."
         )
-    weight = None if sample_weight is None else _weights(sample_weight, len(true.values))
+    weight = None if sample_weight is None else _weights(sample_weight, len(true.array))
     return tally(true, pred, weight=weight, by_item=by_item)
 
 

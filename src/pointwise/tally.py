@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 Unsigned = NDArray[np.unsignedinteger[Any]]
 
 BLOCK = 12 << 10
-"""Cells worked on at a time. What formulas compute in between then stays in the processor's cache, and is small
-enough (below 128 KB) for its memory to be used again rather than given back to the system each time."""
+"""Cells worked on at a time. What formulas compute in between then stays in the processor's cache, and is
+small enough (below 128 KB) for its memory to be used again rather than given back to the system each time."""
 
 _DENSE = 2
 """Pairs of codes are counted in a table if its entries are at most this many times as many as the items."""
@@ -79,12 +79,12 @@ class Tally:
     @cached_property
     def ideal_items(self) -> Floats:
         """Number of items in each ideal cluster."""
-        return np.bincount(self.true.values, minlength=self.true.size).astype(np.float64)
+        return np.bincount(self.true.array, minlength=self.true.size).astype(np.float64)
 
     @cached_property
     def actual_items(self) -> Floats:
         """Number of items in each actual cluster."""
-        return np.bincount(self.pred.values, minlength=self.pred.size).astype(np.float64)
+        return np.bincount(self.pred.array, minlength=self.pred.size).astype(np.float64)
 
     @cached_property
     def ideal_weight(self) -> Floats:
@@ -99,7 +99,7 @@ class Tally:
     @cached_property
     def total_items(self) -> float:
         """Number of all items."""
-        return float(len(self.true.values))
+        return float(len(self.true.array))
 
     @cached_property
     def total_weight(self) -> float:
@@ -142,7 +142,7 @@ def tally(true: Codes, pred: Codes, *, weight: Floats | None = None, by_item: bo
         by_item: Whether to tell for every item in which cell it is; known anyway if items have weights.
     """
     by_item = by_item or weight is not None
-    is_dense = true.size << pred.bits <= max(_DENSE * len(true.values), 1 << 12)
+    is_dense = true.size << pred.bits <= max(_DENSE * len(true.array), 1 << 12)
     cells, items, cell_of = (_count_in_table if is_dense else _count_by_sorting)(true, pred, by_item=by_item)
     ideal = cells >> cells.dtype.type(pred.bits)
     cells &= cells.dtype.type((1 << pred.bits) - 1)
@@ -164,8 +164,8 @@ Counted = tuple[Unsigned, Floats, Integers]
 
 
 def _count_in_table(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
-    keys = true.values << pred.bits
-    keys |= pred.values
+    keys = true.array << pred.bits
+    keys |= pred.array
     table = np.bincount(keys, minlength=true.size << pred.bits)
     cells = np.flatnonzero(table)
     items = table[cells].astype(np.float64)
@@ -191,9 +191,9 @@ def _count_by_sorting(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
 
 def _sort(true: Codes, pred: Codes, *, by_item: bool) -> tuple[Unsigned, Integers]:
     bits = true.bits + pred.bits
-    keys: Unsigned = true.values.astype(np.uint32 if bits <= _HALF and not by_item else np.uint64)
+    keys: Unsigned = true.array.astype(np.uint32 if bits <= _HALF and not by_item else np.uint64)
     keys <<= keys.dtype.type(pred.bits)
-    np.bitwise_or(keys, pred.values.view(np.uint64), out=keys, casting="unsafe")
+    np.bitwise_or(keys, pred.array.view(np.uint64), out=keys, casting="unsafe")
     if by_item:
         return _sort_with_positions(keys, bits)
     keys.sort()
