@@ -87,36 +87,29 @@ def _encode_array(array: NDArray[Any], name: str) -> Codes:
     """Choose by the kind of the array: integers, what can be seen as integers, text, anything else."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise _missing(name, np.flatnonzero(np.ma.getmaskarray(array)), "masked")
-    kind = array.dtype.kind
-    if kind not in "biufmMSU":
+    kind, width = array.dtype.kind, array.dtype.itemsize
+    if kind not in "biufmMSU" or width == 0 or (kind == "f" and width > _WIDTH):
         return _encode_list(array.tolist(), name)
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    if not array.dtype.itemsize:  # nothing but empty strings
-        return Codes(np.zeros(len(array), dtype=np.int64), 1)
-    if kind in "biu":
-        return _encode_integers(array)
-    if kind in "mM":
-        return _encode_integers(_without(np.isnat(array), array, name).view(np.int64))
-    if kind == "f" and array.dtype.itemsize <= _WIDTH:
-        return _encode_floats(_without(np.isnan(array), array, name))
-    if kind in "SU":
-        return _encode_by_hash(array)
-    return _encode_list(array.tolist(), name)
+    return _encode_by_hash(array) if kind in "SU" else _encode_integers(_as_integers(array, name))
+
+
+def _as_integers(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """See numbers and dates as integers that are equal where they are equal."""
+    if array.dtype.kind in "mM":
+        return _without(np.isnat(array), array, name).view(np.int64)
+    if array.dtype.kind == "f":
+        # Adding zero makes 0.0 of -0.0: they are equal, so they are the same label.
+        return (_without(np.isnan(array), array, name).astype(np.float64) + 0.0).view(np.int64)
+    return array if array.dtype.itemsize == _WIDTH else array.astype(np.int64)
 
 
 def _encode_integers(array: NDArray[Any]) -> Codes:
-    if array.dtype.itemsize < _WIDTH:
-        array = array.astype(np.int64)
     low, high = int(array.min()), int(array.max())
     if high - low < max(_SPARSE * len(array), 1024):
         shifted = array if low == 0 else array - array.dtype.type(low)
         return Codes(shifted.astype(np.int64, copy=False), high - low + 1)
     return _encode_by_hash(array)
-
-
-def _encode_floats(array: NDArray[Any]) -> Codes:
-    # Adding zero makes 0.0 of -0.0: they are equal, so they are the same label.
-    return _encode_integers((array.astype(np.float64) + 0.0).view(np.int64))
 
 
 def _encode_list(labels: Collection[Any], name: str) -> Codes:
