@@ -10,9 +10,7 @@ from pointwise.measurement import item_metrics
 from pointwise.metrics import Metric
 
 
-def lift(
-    measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric], total_weight: float
-) -> nw.LazyFrame:
+def lift(measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric], total_weight: float) -> nw.LazyFrame:
     """Average every metric over groups of rows, weighted.
 
     An item for which a metric is undefined is left out of that metric's average together with its weight;
@@ -44,13 +42,10 @@ def lift(
         nw.col(ITEMS).cast(nw.Int64),
         (nw.col(WEIGHT) / total_weight).alias(SHARE),
         *(_mean(m) for m in parts),
-        *(
-            (1 - nw.col(_defined(m)) / nw.col(WEIGHT)).alias(m.name + UNDEFINED)
-            for m in parts
-            if not m.is_total
-        ),
+        *((1 - nw.col(_defined(m)) / nw.col(WEIGHT)).alias(m.name + UNDEFINED) for m in parts if not m.is_total),
     )
-    means = means.with_columns(*(_of_means(m) for m in metrics if m.means))
+    combined = [_of_means(m) for m in metrics if m.means]
+    means = means.with_columns(*combined) if combined else means
     return means.select(*by, ITEMS, WEIGHT, SHARE, *(name for m in metrics for name in columns_of(m)))
 
 

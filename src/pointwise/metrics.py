@@ -67,10 +67,7 @@ def _negative_predictive_value(c: Confusion) -> Any:
 def _matthews(c: Confusion) -> Any:
     agree = _precision(c) * _recall(c) * _specificity(c) * _negative_predictive_value(c)
     disagree = (
-        c.ratio(c.fp, c.actual)
-        * c.ratio(c.fn, c.ideal)
-        * c.ratio(c.fp, c.tn + c.fp)
-        * c.ratio(c.fn, c.tn + c.fn)
+        c.ratio(c.fp, c.actual) * c.ratio(c.fn, c.ideal) * c.ratio(c.fp, c.tn + c.fp) * c.ratio(c.fn, c.tn + c.fn)
     )
     return c.within(c.sqrt(agree) - c.sqrt(disagree), -1, 1)
 
@@ -298,9 +295,7 @@ def find_metric(name: str) -> Metric:
     if beta and float(beta[1]) > 0:
         return _f_beta(name, float(beta[1]))
     near = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5)
-    hint = (
-        f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "`pointwise metrics` lists them."
-    )
+    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "`pointwise metrics` lists them."
     raise UnknownMetricError(f"There is no metric {name!r}. {hint}")
 
 
@@ -356,9 +351,7 @@ def metric(
         if not own.isidentifier():
             raise UsageError(f"A metric needs a name of letters, digits and underscores, not {own!r}.")
         doc = (formula.__doc__ or "").strip().split("\n")[0]
-        METRICS[own] = Metric(
-            own, formula, text, summary or doc, swapped=swapped or own, better=better, range=range
-        )
+        METRICS[own] = Metric(own, formula, text, summary or doc, swapped=swapped or own, better=better, range=range)
         return formula
 
     return register

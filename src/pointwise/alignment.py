@@ -1,0 +1,122 @@
+"""Alignment: the items that both clusterings have, and what is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.clustering import ALONE
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, WEIGHT
+
+_FOUND = "found"
+
+
+def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> nw.LazyFrame:
+    """Bring the two clusterings of every item side by side, in one pass over each.
+
+    Args:
+        ideal: Columns `item`, `cluster`, and others.
+        actual: The same. A column that both have is taken from the ideal clustering.
+        keep_outside: Whether to keep the items that only the actual clustering has. That makes the join dearer
+            when the ideal clustering is small, and gives more to check by when it is not.
+
+    Returns:
+        Columns `item`, `ideal_cluster` (null if the ideal clustering lacks the item), `actual_cluster` (likewise),
+        and the others.
+    """
+    left = ideal.rename({CLUSTER: IDEAL})
+    carried = [c for c in actual.collect_schema().names() if c not in (ITEM, CLUSTER)]
+    taken = set(left.collect_schema().names())
+    right = actual.select(ITEM, nw.col(CLUSTER).alias(ACTUAL), *(c for c in carried if c not in taken))
+    if not keep_outside:
+        return left.join(right, on=ITEM, how="left")
+    joined = left.join(right.rename({ITEM: _FOUND}), left_on=ITEM, right_on=_FOUND, how="full")
+    item = nw.when(~nw.col(ITEM).is_null()).then(nw.col(ITEM)).otherwise(nw.col(_FOUND))
+    return joined.with_columns(item.alias(ITEM)).drop(_FOUND)
+
+
+def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Put every ideal item that the actual clustering lacks into an actual cluster of its own."""
+    alone = nw.concat_str([nw.lit(ALONE), nw.col(ITEM).cast(nw.String)])
+    is_missing = nw.col(ACTUAL).is_null() & ~nw.col(IDEAL).is_null()
+    cluster = nw.when(is_missing).then(alone).otherwise(nw.col(ACTUAL).cast(nw.String))
+    return aligned.with_columns(cluster.alias(ACTUAL))
+
+
+def common_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the items that both clusterings have: the paper's set T."""
+    return aligned.filter(~nw.col(IDEAL).is_null() & ~nw.col(ACTUAL).is_null())
+
+
+def outside_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the items that only the actual clustering has."""
+    return aligned.filter(nw.col(IDEAL).is_null())
+
+
+def touched_clusters(cells: nw.LazyFrame) -> nw.LazyFrame:
+    """List the actual clusters that hold an item of T."""
+    return cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
+
+
+def is_bad_weight() -> nw.Expr:
+    """Tell which weights are not positive finite numbers."""
+    weight = nw.col(WEIGHT)
+    is_good = ~weight.is_null() & weight.is_finite() & (weight > 0)
+    return nw.when(is_good).then(nw.lit(False)).otherwise(nw.lit(True))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows of an alignment are of which kind, and what they weigh."""
+
+    rows: int
+    common: int
+    missing: int  # ideal items that the actual clustering lacks
+    outside: int  # actual items that the ideal clustering lacks, if they were kept
+    bad_weights: int  # among the common items
+    bad_missing_weights: int
+    common_weight: float
+    missing_weight: float | None  # None: not all of these weights are known
+    outside_weight: float | None
+
+
+def tally(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Count and weigh the rows of an alignment, by kind."""
+    has_weight = WEIGHT in aligned.collect_schema().names()
+    flags = aligned.select(
+        (~nw.col(IDEAL).is_null()).alias("is_ideal"),
+        (~nw.col(ACTUAL).is_null()).alias("is_actual"),
+        *([is_bad_weight().alias("is_bad"), nw.col(WEIGHT)] if has_weight else []),
+    )
+    if not has_weight:
+        return flags.group_by("is_ideal", "is_actual").agg(nw.len().alias(ITEMS))
+    return flags.group_by("is_ideal", "is_actual", "is_bad").agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
+
+
+def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
+    """Add up the rows that `tally` gives."""
+    items: Counter[str] = Counter()
+    bad: Counter[str] = Counter()
+    weight: Counter[str] = Counter()
+    for row in rows:
+        kind = ("common" if row["is_actual"] else "missing") if row["is_ideal"] else "outside"
+        items[kind] += row[ITEMS]
+        if row.get("is_bad"):
+            bad[kind] += row[ITEMS]
+        else:
+            weight[kind] += row.get(WEIGHT, row[ITEMS])
+    return Tally(
+        rows=items.total(),
+        common=items["common"],
+        missing=items["missing"],
+        outside=items["outside"],
+        bad_weights=bad["common"],
+        bad_missing_weights=bad["missing"],
+        common_weight=float(weight["common"]),
+        missing_weight=None if bad["missing"] else float(weight["missing"]),
+        outside_weight=None if bad["outside"] else float(weight["outside"]),
+    )

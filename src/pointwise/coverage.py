@@ -1,0 +1,153 @@
+"""Coverage: how far the ground truth and the actual clustering speak of the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise import alignment
+from pointwise.alignment import Tally
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
+from pointwise.engines.base import Engine
+from pointwise.inputs import Inputs
+from pointwise.validation import count
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How far the ground truth and the actual clustering speak of the same items.
+
+    A weight is None where it is not known, for example that of an actual item when weights are a column of the
+    ideal clustering. *Outside* items are members of the touched actual clusters that the truth does not list.
+    A cluster is *touched* if it holds a common item.
+    """
+
+    ideal_items: int
+    actual_items: int
+    common_items: int
+    missing_items: int
+    outside_items: int
+    ideal_weight: float | None
+    actual_weight: float | None
+    common_weight: float
+    missing_weight: float | None
+    outside_weight: float | None
+    ideal_clusters: int
+    ideal_clusters_touched: int
+    actual_clusters_touched: int
+    count_actual_clusters: Callable[[], int] = field(repr=False, compare=False)
+
+    @cached_property
+    def actual_clusters(self) -> int:
+        """Number of actual clusters. Counting them takes a pass over all actual items, so it waits for a need."""
+        return self.count_actual_clusters()
+
+    @property
+    def actual_clusters_untouched(self) -> int:
+        """Number of actual clusters without a common item."""
+        return self.actual_clusters - self.actual_clusters_touched
+
+    @property
+    def ideal_clusters_untouched(self) -> int:
+        """Number of ideal clusters without a common item."""
+        return self.ideal_clusters - self.ideal_clusters_touched
+
+    @property
+    def common_share(self) -> float:
+        """Share of the ideal items that the actual clustering has."""
+        return self.common_items / self.ideal_items
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the ideal items that the actual clustering lacks."""
+        return self.missing_items / self.ideal_items
+
+    @property
+    def outside_share(self) -> float:
+        """Share of the members of touched actual clusters that the truth does not list."""
+        return self.outside_items / (self.common_items + self.outside_items)
+
+    def to_dict(self) -> dict[str, int | float | None]:
+        """Return all numbers by name."""
+        plain = [f.name for f in fields(self) if f.name != "count_actual_clusters"]
+        counted = ("ideal_clusters_untouched", "actual_clusters", "actual_clusters_untouched")
+        return {name: getattr(self, name) for name in (*plain, *counted, *_SHARES)}
+
+
+_SHARES = ("common_share", "missing_share", "outside_share")
+
+
+def coverage_of(numbers: Mapping[str, Any]) -> Coverage:
+    """Make a coverage from the numbers that `Coverage.to_dict` gave."""
+    names = {f.name for f in fields(Coverage)} - {"count_actual_clusters"}
+    actual_clusters = int(numbers["actual_clusters"])
+    return Coverage(**{n: numbers[n] for n in names}, count_actual_clusters=lambda: actual_clusters)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What coverage is computed from: everything that was read, common or not."""
+
+    inputs: Inputs
+    aligned: nw.LazyFrame
+    counts: Tally
+    keeps_outside: bool
+
+    def coverage(self, cells: nw.LazyFrame, engine: Engine) -> Coverage:
+        """Count what is common and what is left out."""
+        counts = self.counts
+        outside_items, outside_weight = self._outside(cells, engine)
+        is_ideal = self.aligned.filter(~nw.col(IDEAL).is_null())
+        return Coverage(
+            ideal_items=self.inputs.rows[0],
+            actual_items=self.inputs.rows[1],
+            common_items=counts.common,
+            missing_items=counts.missing,
+            outside_items=outside_items,
+            ideal_weight=_plus(counts.common_weight, counts.missing_weight),
+            actual_weight=self._actual_weight(engine),
+            common_weight=counts.common_weight,
+            missing_weight=counts.missing_weight,
+            outside_weight=outside_weight,
+            ideal_clusters=_distinct(is_ideal, IDEAL, engine),
+            ideal_clusters_touched=_distinct(alignment.common_items(self.aligned), IDEAL, engine),
+            actual_clusters_touched=_distinct(alignment.common_items(self.aligned), ACTUAL, engine),
+            count_actual_clusters=lambda: _distinct(self.inputs.actual.frame, CLUSTER, engine),
+        )
+
+    def _outside(self, cells: nw.LazyFrame, engine: Engine) -> tuple[int, float | None]:
+        touched = alignment.touched_clusters(cells)
+        if self.keeps_outside:
+            members = alignment.outside_items(self.aligned).join(touched, on=ACTUAL, how="inner")
+            tally = alignment.read_tally(engine.collect(alignment.tally(members)).to_pylist())
+            return tally.outside, tally.outside_weight
+        members = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(touched, on=ACTUAL, how="inner")
+        items = count(members.select(ACTUAL), engine) - self.counts.common
+        if self.inputs.weight_role is None:
+            return items, float(items)
+        if WEIGHT not in members.collect_schema().names():
+            return items, None
+        weight = engine.collect(members.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0
+        return items, max(0.0, float(weight) - self.counts.common_weight)
+
+    def _actual_weight(self, engine: Engine) -> float | None:
+        if self.inputs.weight_role is None:
+            return float(self.inputs.rows[1])
+        if self.keeps_outside:
+            return _plus(self.counts.common_weight, self.counts.outside_weight)
+        frame = self.inputs.actual.frame
+        if WEIGHT not in frame.collect_schema().names():
+            return None
+        return float(engine.collect(frame.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0)
+
+
+def _plus(a: float, b: float | None) -> float | None:
+    return None if b is None else a + b
+
+
+def _distinct(frame: nw.LazyFrame, column: str, engine: Engine) -> int:
+    return count(frame.group_by(column).agg(nw.len().alias("_rows")), engine)

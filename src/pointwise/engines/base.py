@@ -1,0 +1,69 @@
+"""What an engine is: four verbs, and the tables it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import narwhals.stable.v2 as nw
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Load(Protocol):
+    """Read some columns of a table; in a file without types, keep those named in `text` as they stand."""
+
+    def __call__(self, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+        """Return the columns, unread until an engine's verb asks for them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that was found but not read.
+
+    Args:
+        name: What to call it in messages.
+        columns: Names of its columns.
+        load: Reads columns of it.
+        is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
+        files: The files it consists of, if it does.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    load: Load
+    is_typed: bool = True
+    files: tuple[Path, ...] = ()
+
+
+class Engine(Protocol):
+    """Where data is read, held and computed."""
+
+    name: str
+
+    def read(self, source: Any) -> Source:
+        """Open a path, a glob, several paths or a table in memory."""
+        ...
+
+    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+        """Compute a frame once and hold the result, on disk where memory does not suffice."""
+        ...
+
+    def collect(self, frame: nw.LazyFrame) -> pa.Table:
+        """Compute a small frame and fetch it."""
+        ...
+
+    def write(self, frame: nw.LazyFrame, path: Path) -> None:
+        """Compute a frame straight into a file, in the format that the path's ending says."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything that was checkpointed."""
+        ...
+
+
+Progress = Callable[[str], None]

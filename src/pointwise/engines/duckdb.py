@@ -1,0 +1,259 @@
+"""The embedded engine: DuckDB, for everything that one machine can hold."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+import pyarrow.dataset
+
+from pointwise.engines import files
+from pointwise.engines.base import Source
+from pointwise.errors import EngineError, SourceError, UsageError
+
+_RENAMED_BY_JSON = ("DATE", "TIME", "TIMESTAMP", "UUID")  # types that DuckDB guesses for JSON strings
+
+
+class DuckDBEngine:
+    """An in-memory database that spills to a temporary folder.
+
+    Without limits of its own, an engine shares one database with the others of this process, because starting
+    a database takes longer than a small evaluation.
+    """
+
+    name = "duckdb"
+
+    def __init__(self, *, memory_limit: str | None = None, threads: int | None = None) -> None:
+        if memory_limit is None and threads is None:
+            self._connection = _shared_database().cursor()
+        else:
+            self._connection = _start_database(memory_limit=memory_limit, threads=threads)
+        self._names = (f"checkpoint_{n}" for n in itertools.count())
+
+    def read(self, source: Any) -> Source:
+        """Open a path, a glob, several paths or a table in memory."""
+        if files.is_path(source):
+            return self._read_files(files.find_files(source))
+        return self._read_table(source)
+
+    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+        """Compute a frame once and hold the result as a temporary table."""
+        name = next(self._names)
+        with _translated_errors():
+            frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
+            return _lazy(self._connection.table(name))
+
+    def collect(self, frame: nw.LazyFrame) -> pa.Table:
+        """Compute a small frame and fetch it."""
+        with _translated_errors():
+            return frame.to_native().to_arrow_table()
+
+    def write(self, frame: nw.LazyFrame, path: Path) -> None:
+        """Compute a frame straight into a file, in the format that the path's ending says."""
+        target = str(path).replace("'", "''")
+        with _translated_errors(str(path), verb="written"):
+            frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
+
+    def close(self) -> None:
+        """Let go of everything that was checkpointed."""
+        self._connection.close()
+
+    def _read_table(self, table: Any) -> Source:
+        name, arrow = _open_table(table)
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+            with _translated_errors():
+                return _lazy(self._connection.from_arrow(arrow(columns)))
+
+        return Source(name, _column_names(table), load)
+
+    def _read_files(self, found: tuple[Path, ...]) -> Source:
+        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {len(found) - 1} more files"
+        readers = {
+            "parquet": self._read_parquet,
+            "csv": self._read_csv,
+            "json": self._read_json,
+            "arrow": self._read_arrow_files,
+        }
+        kind = files.format_of(found)
+        if kind != "parquet" and all(file.stat().st_size == 0 for file in found):
+            raise SourceError(f"{name!r} is empty.")
+        with _translated_errors(name):
+            columns, load = readers[kind](found)
+        return Source(name, columns, load, is_typed=kind != "csv", files=found)
+
+    def _read_parquet(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
+        relation = self._connection.read_parquet(_as_patterns(found))
+        return tuple(relation.columns), partial(_select, relation)
+
+    def _read_arrow_files(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
+        try:
+            dataset = pyarrow.dataset.dataset([str(f) for f in found], format="ipc")
+        except (pa.ArrowInvalid, OSError) as error:
+            raise SourceError(f"{str(found[0])!r} cannot be read as an Arrow file: {error}") from error
+        return tuple(dataset.schema.names), partial(_select, self._connection.from_arrow(dataset))
+
+    def _read_json(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
+        patterns = _as_patterns(found)
+        relation = self._connection.read_json(patterns)
+        types = {
+            column: "VARCHAR" if str(type_).startswith(_RENAMED_BY_JSON) else str(type_)
+            for column, type_ in zip(relation.columns, relation.types, strict=True)
+        }
+        relation = self._connection.read_json(patterns, columns=types)
+        return tuple(types), partial(_select, relation)
+
+    def _read_csv(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
+        head = files.read_csv_head(found[0])
+        options: dict[str, Any] = {
+            "header": True,
+            "delimiter": head.delimiter,
+            "skiprows": head.skipped_lines,
+            "quotechar": '"',
+            "escapechar": '"',
+            "comment": "",
+            "allow_quoted_nulls": False,
+        }
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+            with _translated_errors(str(found[0])):
+                if set(columns) <= set(text):
+                    types = dict.fromkeys(head.columns, "VARCHAR")
+                    relation = self._connection.read_csv(
+                        _as_patterns(found), auto_detect=False, columns=types, **options
+                    )
+                else:
+                    types = dict.fromkeys(text, "VARCHAR")
+                    relation = self._connection.read_csv(_as_patterns(found), dtype=types, sample_size=-1, **options)
+                # Parsing text is the slow part: do it once.
+                return self.checkpoint(_select(relation, columns))
+
+        return head.columns, load
+
+
+def _select(relation: duckdb.DuckDBPyRelation, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+    return _lazy(relation).select(*dict.fromkeys(columns))
+
+
+def _lazy(relation: duckdb.DuckDBPyRelation) -> nw.LazyFrame:
+    frame: nw.LazyFrame = nw.from_native(relation)
+    return frame
+
+
+def _open_table(table: Any) -> tuple[str, Any]:
+    """Name a table in memory, and return what turns some of its columns into an Arrow table."""
+    kind = f"{type(table).__module__.split('.')[0]} {type(table).__name__}"
+    try:
+        frame: Any = nw.from_native(table)
+    except TypeError:
+        frame = None
+    if frame is not None and not isinstance(table, duckdb.DuckDBPyRelation):
+        return f"a {kind}", lambda columns: _frame_to_arrow(frame, columns)
+    if hasattr(table, "__arrow_c_stream__"):
+        whole = pa.table(table)
+        return f"a {kind}", lambda columns: whole.select(list(dict.fromkeys(columns)))
+    raise UsageError(f"A {kind} is not something that pointwise can read as a table.")
+
+
+def _frame_to_arrow(frame: Any, columns: Sequence[str]) -> pa.Table:
+    selected = frame.select(*dict.fromkeys(columns))
+    try:
+        if isinstance(selected, nw.LazyFrame):
+            return selected.collect("pyarrow").to_native()
+        return selected.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise SourceError(
+            f"A column holds values of several kinds, or of a kind without a common type: {error}. "
+            "Make each column of one type, for example text."
+        ) from error
+
+
+def _column_names(table: Any) -> tuple[str, ...]:
+    names = table.collect_schema().names() if hasattr(table, "collect_schema") else None
+    if names is None:
+        names = table.column_names if hasattr(table, "column_names") else getattr(table, "columns", None)
+    if names is None:
+        names = pa.table(table).column_names
+    return tuple(str(name) for name in names)
+
+
+def _as_patterns(found: Sequence[Path]) -> list[str]:
+    """Write paths so that DuckDB, which reads every path as a pattern, means just these."""
+    return [str(file).replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") for file in found]
+
+
+def _copy_options(path: Path) -> str:
+    suffixes = [s.lower() for s in path.suffixes]
+    endings = {
+        ".parquet": "FORMAT parquet, COMPRESSION zstd",
+        ".csv": "FORMAT csv, HEADER true",
+        ".json": "FORMAT json, ARRAY true",
+        ".jsonl": "FORMAT json",
+    }
+    compression = ", COMPRESSION gzip" if suffixes[-1:] == [".gz"] else ""
+    ending = suffixes[-2] if compression and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if ending not in endings or (compression and ending == ".parquet"):
+        raise UsageError(f"Cannot write {str(path)!r}: the path must end in one of {', '.join(endings)}.")
+    return endings[ending] + compression
+
+
+_lock = threading.Lock()
+_shared: list[duckdb.DuckDBPyConnection] = []
+
+
+def _shared_database() -> duckdb.DuckDBPyConnection:
+    with _lock:
+        if not _shared:
+            _shared.append(_start_database())
+        return _shared[0]
+
+
+_databases = itertools.count()
+
+
+def _start_database(*, memory_limit: str | None = None, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    folder = Path(tempfile.gettempdir()) / f"pointwise-{os.getpid()}-{next(_databases)}"
+    config: dict[str, Any] = {"preserve_insertion_order": False, "temp_directory": str(folder)}
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        return duckdb.connect(config=config)
+    except duckdb.Error as error:
+        raise UsageError(f"memory_limit={memory_limit!r}, threads={threads!r}: {error}") from error
+
+
+@contextmanager
+def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterator[None]:
+    """Turn DuckDB's errors into ours, so that callers need to know one tree only."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise EngineError(
+            f"The engine ran out of memory or of temporary disk space: {_first_line(error)} "
+            "Allow it more with memory_limit, or free space in the temporary folder."
+        ) from error
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except (duckdb.InternalException, duckdb.FatalException) as error:
+        raise EngineError(f"The engine failed: {_first_line(error)}") from error
+    except duckdb.Error as error:
+        what = f"{name!r}" if name else "The data"
+        kind = SourceError if verb == "read" else EngineError
+        raise kind(f"{what} cannot be {verb}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
+    return " ".join(lines[:3])

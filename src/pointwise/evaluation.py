@@ -1,0 +1,341 @@
+"""Evaluation: all steps together, and the object that a user holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+
+from pointwise import alignment
+from pointwise.alignment import Tally
+from pointwise.clustering import Columns, Unassigned
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
+from pointwise.confusion import Totals, confuse
+from pointwise.coverage import Coverage, Scope
+from pointwise.crosstab import cross_tabulate
+from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
+from pointwise.engines import Engine, Source, start_engine
+from pointwise.errors import InputError, UsageError, WeightError
+from pointwise.evidence import Evidence
+from pointwise.inputs import Inputs, Missing, Options, Outside, read_inputs
+from pointwise.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.metrics import Metric, find_metrics
+from pointwise.tables import MetricTable, Overall, format_share, format_weight
+from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
+
+_SMALL_TRUTH = 4
+"""A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
+
+_HIGH_OUTSIDE_SHARE = 0.05
+_HIGH_MISSING_SHARE = 0.05
+
+
+def evaluate(
+    *,
+    ideal: Any,
+    actual: Any,
+    item: Columns | Mapping[str, Columns] | None = None,
+    cluster: Columns | Mapping[str, Columns] | None = None,
+    weight: str | None = None,
+    weights: Any = None,
+    attributes: Any = None,
+    slices: Any = (),
+    metrics: Sequence[str] | str | None = None,
+    outside: Outside = "ignore",
+    missing: Missing = "drop",
+    unassigned: Unassigned | Mapping[str, Unassigned] = "error",
+    unassigned_labels: Sequence[Any] = (),
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    engine: Engine | None = None,
+) -> Evaluation:
+    """Evaluate an actual clustering against an ideal one.
+
+    A clustering, weights or attributes may be a path, a glob or a list of paths (Parquet, CSV, TSV, JSON lines,
+    Arrow); a pandas, Polars or PyArrow table, a DuckDB relation or anything else that speaks Arrow. A clustering
+    may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters, or an
+    array of labels in the order of the items.
+
+    Args:
+        ideal: The ground truth clustering.
+        actual: The clustering to evaluate.
+        item: Column that identifies an item, or several that do so together. Where the tables name it
+            differently, a mapping with the keys "ideal", "actual", "weights", "attributes".
+        cluster: The same for clusters.
+        weight: Column with the weight of an item, in any of the tables. Without it, every item weighs 1.
+        weights: A table of items and their weights.
+        attributes: A table of items and what is known about them, to slice by.
+        slices: Columns or conditions to slice by; `by_slice()` shows them.
+        metrics: Names of the metrics to show; by default precision, recall, f1 and jaccard_distance.
+        outside: What members of an actual cluster that the truth does not list mean: nothing ("ignore", as in
+            the paper), or that the cluster is wrong to hold them ("wrong"; the truth clusters are complete).
+        missing: What happens to ideal items that the actual clustering lacks: left out ("drop", as in the
+            paper), each alone in an actual cluster ("singleton"), or an error ("error").
+        unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
+            "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
+        unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
+        threads: How many cores the engine may use.
+        engine: The engine to run on; by default one of its own.
+
+    Returns:
+        The evaluation. Everything is computed from it on demand.
+
+    Raises:
+        PointwiseError: The inputs do not allow an evaluation; the message says what to do.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]],
+        ...                          weights={"i1": 1, "i2": 2, "i3": 3})
+        >>> evaluation.overall["precision"]
+        0.75
+    """
+    chosen = find_metrics(metrics)
+    options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
+    engine = engine or start_engine(memory_limit=memory_limit, threads=threads)
+    inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
+    return evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+
+
+def _as_specs(slices: Any) -> tuple[Any, ...]:
+    if isinstance(slices, (str, nw.Expr)):
+        return (slices,)
+    return tuple(slices or ())
+
+
+def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics: tuple[Metric, ...]) -> Evaluation:
+    """Run the steps on inputs that were read: align, cross-tabulate, and put the confusion matrices together."""
+    keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
+    if not keeps_outside or options.missing == "singleton":
+        check_repeats(inputs.ideal, engine)
+    aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
+    for table in inputs.joined:
+        if len(table.frame.collect_schema().names()) > 1:
+            aligned = aligned.join(table.frame, on=ITEM, how="left")
+    aligned = engine.checkpoint(aligned)
+    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist())
+    rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
+    check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
+    items = _items(aligned, counts, inputs, engine, options=options)
+    bare = engine.checkpoint(cross_tabulate(items))
+    others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
+    totals = _totals(bare, others, engine)
+    cells = engine.checkpoint(confuse(bare, totals, outside=others))
+    scope = Scope(inputs, aligned, counts, keeps_outside=keeps_outside)
+    return Evaluation(
+        evidence=Evidence(engine, items, cells, totals, inputs.attributes),
+        metrics=metrics,
+        options=options,
+        sources=inputs.sources,
+        find_coverage=lambda: scope.coverage(cells, engine),
+    )
+
+
+def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
+    if options.missing == "error" and counts.missing:
+        lacking = aligned.filter(nw.col(ACTUAL).is_null())
+        raise InputError(
+            f"{counts.missing:,} of {inputs.rows[0]:,} ideal items are missing from the actual clustering, e.g. "
+            f"{examples(lacking, engine)}. With missing='drop' they are left out, with 'singleton' each is alone."
+        )
+    if options.missing == "singleton":
+        aligned = alignment.pad_missing(aligned)
+        counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
+    items = alignment.common_items(aligned)
+    tables = [inputs.ideal, inputs.actual, *inputs.joined]
+    source = next((t for t in tables if t.role == inputs.weight_role), None)
+    check_weights(counts, items, source, options.weight or WEIGHT, engine)
+    return items
+
+
+def _outside_members(
+    cells: nw.LazyFrame,
+    aligned: nw.LazyFrame,
+    inputs: Inputs,
+    engine: Engine,
+    *,
+    keeps_outside: bool,
+    options: Options,
+) -> nw.LazyFrame | None:
+    """Sum the members of touched actual clusters that the truth does not list, where they count as wrong."""
+    if options.outside == "ignore":
+        return None
+    if inputs.weight_role == inputs.ideal.role:
+        raise UsageError(
+            "outside='wrong' needs the weights of items that the truth does not list, but the weights come from the "
+            "ideal clustering. Give them as a column of the actual clustering or as a table (weights=...)."
+        )
+    outside = alignment.outside_items(aligned)
+    if not keeps_outside:
+        outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
+        if inputs.weights is not None:
+            outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
+    outside = outside.join(alignment.touched_clusters(cells), on=ACTUAL, how="inner")
+    weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
+    outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
+    check_repeats(replace(inputs.actual, frame=outside), engine)
+    bad = outside.filter(alignment.is_bad_weight())
+    if count(bad, engine):
+        raise WeightError(
+            f"{count(bad, engine):,} items outside the truth have no positive finite weight, e.g. "
+            f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
+        )
+    grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
+    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64))
+
+
+def _totals(cells: nw.LazyFrame, outside: nw.LazyFrame | None, engine: Engine) -> Totals:
+    parts = [cells.select(nw.col(ITEMS), nw.col(TP).alias(WEIGHT))]
+    if outside is not None:
+        parts.append(outside.select(ITEMS, WEIGHT))
+    rows = [engine.collect(p.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())).to_pylist()[0] for p in parts]
+    return Totals(sum(int(r[ITEMS] or 0) for r in rows), sum(float(r[WEIGHT] or 0) for r in rows))
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """The evaluation of an actual clustering against an ideal one.
+
+    `evaluate` makes it. Tables are computed when they are looked at.
+
+    Args:
+        evidence: The common items and their cells.
+        metrics: What the tables show.
+        options: How the inputs were read.
+        sources: The tables that were read, by role.
+        find_coverage: Counts what is common and what is left out.
+    """
+
+    evidence: Evidence
+    metrics: tuple[Metric, ...]
+    options: Options
+    sources: Mapping[str, Source]
+    find_coverage: Callable[[], Coverage]
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """How far the truth covers the actual clustering."""
+        return self.find_coverage()
+
+    @cached_property
+    def overall(self) -> Overall:
+        """The metrics of all common items together."""
+        return lift_overall(self.evidence, self.metrics)
+
+    def with_metrics(self, *names: str) -> Evaluation:
+        """Return the same evaluation showing other metrics; nothing is read again."""
+        return replace(self, metrics=find_metrics(names), find_coverage=lambda: self.coverage)
+
+    def by_ideal_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Average the metrics over the items of each ideal cluster."""
+        return tabulate_clusters(self.evidence, IDEAL, self._chosen(metrics))
+
+    def by_actual_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Average the metrics over the common items of each actual cluster."""
+        return tabulate_clusters(self.evidence, ACTUAL, self._chosen(metrics))
+
+    def by_item(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """List every common item with its confusion matrix and metrics."""
+        return tabulate_items(self.evidence, self._chosen(metrics))
+
+    def by_slice(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Average the metrics over slices of items. The clusters are not cut at a slice's border.
+
+        Args:
+            slices: A column; several columns crossed, as a tuple or as "country,year"; a condition as text, such
+                as "year >= 2015", or as a narwhals expression; a (name, expression) pair; or a built-in slice:
+                "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
+                the slices given to `evaluate`.
+            metrics: Names of metrics; by default those of the evaluation.
+        """
+        specs = slices or self.options.slices
+        if not specs:
+            raise UsageError("Say what to slice by: by_slice('country').")
+        return tabulate_slices(self.evidence, specs, self._chosen(metrics))
+
+    def explain(
+        self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
+    ) -> ItemExplanation | ClusterExplanation:
+        """Show what one item sees, or which cells a cluster breaks into.
+
+        Args:
+            item: An item, to see its TruePositives, FalsePositives and FalseNegatives.
+            ideal_cluster: An ideal cluster, to see in which actual clusters its items are.
+            actual_cluster: An actual cluster, to see from which ideal clusters its items come.
+            limit: How many items of a set to list.
+        """
+        given = {k: v for k, v in ((ITEM, item), (IDEAL, ideal_cluster), (ACTUAL, actual_cluster)) if v is not None}
+        if len(given) != 1:
+            raise UsageError("Say what to explain: one of item=..., ideal_cluster=... and actual_cluster=....")
+        kind, key = given.popitem()
+        if kind == ITEM:
+            return explain_item(self.evidence, key, limit=limit)
+        return explain_cluster(self.evidence, kind, key, self.metrics)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What to know before trusting the numbers."""
+        return [*_coverage_warnings(self.coverage, self.overall, self.options), *_undefined_warnings(self.overall)]
+
+    def close(self) -> None:
+        """Let go of what the engine holds for this evaluation."""
+        self.evidence.engine.close()
+
+    def __enter__(self) -> Self:
+        """Use the evaluation in a `with` block, which closes it at its end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Draw coverage, warnings and the overall metrics."""
+        lines = [*self.summary(), *(f"Warning: {w}" for w in self.warnings), "", repr(self.overall)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(line)}</p>" for line in [*self.summary(), *self.warnings])
+        return notes + self.overall._repr_html_()
+
+    def summary(self) -> list[str]:
+        """Say in a few lines what was compared and under which policies."""
+        c, o = self.coverage, self.options
+        common = (
+            f"Common items: {c.common_items:,} of {c.ideal_items:,} ideal ({format_share(c.common_share)}) and "
+            f"{c.actual_items:,} actual items, weight {format_weight(c.common_weight)}"
+        )
+        clusters = (
+            f"Clusters touched: {c.ideal_clusters_touched:,} of {c.ideal_clusters:,} ideal; "
+            f"{c.actual_clusters_touched:,} actual, {format_share(c.outside_share)} of their members outside the truth"
+        )
+        return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
+
+    def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
+        return self.metrics if metrics is None else find_metrics(metrics)
+
+
+def _coverage_warnings(coverage: Coverage, overall: Overall, options: Options) -> Iterator[str]:
+    if coverage.missing_share > _HIGH_MISSING_SHARE and options.missing == "drop":
+        yield (
+            f"{format_share(coverage.missing_share)} of the ideal items are missing from the actual clustering and "
+            "left out. missing='singleton' counts each as alone."
+        )
+    is_perfect = overall.values.get("precision") == 1.0
+    if is_perfect and coverage.outside_share > _HIGH_OUTSIDE_SHARE and options.outside == "ignore":
+        yield (
+            f"Precision is perfect, but {format_share(coverage.outside_share)} of the members of the touched actual "
+            "clusters lie outside the truth, which may not be able to see over-merging. If the ideal clusters are "
+            "complete, outside='wrong' counts such members as wrong."
+        )
+
+
+def _undefined_warnings(overall: Overall) -> Iterator[str]:
+    for name, share in overall.undefined.items():
+        if share:
+            yield f"{name} is undefined for {format_share(share)} of the weight, which its average leaves out."

@@ -1,0 +1,92 @@
+"""Evidence: the common items and their cells, from which every answer is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.clustering import Table, join_id
+from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT
+from pointwise.confusion import Totals
+from pointwise.engines.base import Engine
+from pointwise.errors import NotFoundError
+from pointwise.inputs import with_columns
+from pointwise.lifting import lift
+from pointwise.measurement import measure
+from pointwise.metrics import Metric
+from pointwise.validation import check_repeats
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an evaluation has established.
+
+    Args:
+        engine: Where the frames live.
+        items: The common items: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item weighs 1,
+            and the columns that slices were announced for.
+        cells: The cells with their confusion matrices, as `confuse` gives them.
+        totals: Number and weight of the items that the matrices count.
+        attributes: A table to take further slice columns from.
+    """
+
+    engine: Engine
+    items: nw.LazyFrame
+    cells: nw.LazyFrame
+    totals: Totals
+    attributes: Table | None = None
+
+    @cached_property
+    def common_weight(self) -> float:
+        """Weight of the common items."""
+        return float(self.engine.collect(self.cells.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py())
+
+    def weighed_items(self) -> nw.LazyFrame:
+        """Return the items with their weight, also where it is 1."""
+        if WEIGHT in self.items.collect_schema().names():
+            return self.items
+        return self.items.with_columns(nw.lit(1.0).alias(WEIGHT))
+
+    def measured(self, metrics: Sequence[Metric]) -> nw.LazyFrame:
+        """Return the cells with one column per metric."""
+        return measure(self.cells, metrics)
+
+    def lift(self, rows: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
+        """Average metrics over groups of measured rows."""
+        return lift(rows, by, metrics=metrics, total_weight=self.common_weight)
+
+    @cached_property
+    def slice_schema(self) -> dict[str, Any]:
+        """The columns that slices can use, with their types."""
+        own = {c: t for c, t in self.items.collect_schema().items() if c not in (ITEM, IDEAL, ACTUAL, WEIGHT)}
+        if self.attributes is None:
+            return own
+        source, ids = self.attributes.source, self.attributes.item_columns
+        taken = {ITEM, IDEAL, ACTUAL, WEIGHT, *ids}
+        others = [c for c in source.columns if c not in own and c.lower() not in taken]
+        return own | dict(source.load(others).collect_schema()) if others else own
+
+    def items_with(self, columns: Sequence[str]) -> nw.LazyFrame:
+        """Return the items with columns to slice by, joining those that they do not carry yet."""
+        items = self.weighed_items()
+        carried = set(items.collect_schema().names())
+        lacking = [c for c in dict.fromkeys(columns) if c not in carried]
+        if not lacking or self.attributes is None:
+            return items
+        table = with_columns(self.attributes, lacking, self.engine, like=items)
+        check_repeats(table, self.engine, among=items.select(ITEM))
+        return items.join(table.frame, on=ITEM, how="left")
+
+    def key(self, column: str, value: Any) -> Any:
+        """Write an id as the tables do; a whole number in text stands for an integer where ids are integers."""
+        value = join_id(value)
+        if isinstance(self.items.collect_schema()[column], nw.String):
+            return str(value)
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            raise NotFoundError(f"There is no {column.replace('_', ' ')} {value!r}: ids are integers here.") from None

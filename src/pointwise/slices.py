@@ -1,0 +1,116 @@
+"""Slices: which groups of items to look at."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS
+from pointwise.conditions import parse_condition
+from pointwise.errors import MissingColumnError, UsageError
+
+BANDS = (1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
+"""Where bands of cluster sizes begin."""
+
+SIZES = {"ideal_cluster_size": IDEAL_ITEMS, "actual_cluster_size": ACTUAL_ITEMS}
+"""Built-in slices: the number of common items in a cluster, in bands."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One dimension of a slicing.
+
+    Args:
+        name: Its column in the result.
+        expression: Its value, over the columns of items; None for a built-in slice, which is a matter of cells.
+        columns: The item columns that it needs; None if that is not known.
+    """
+
+    name: str
+    expression: nw.Expr | None = None
+    columns: tuple[str, ...] | None = ()
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """A way to cut all items into groups, by one dimension or several crossed."""
+
+    keys: tuple[Key, ...]
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return ",".join(key.name for key in self.keys)
+
+
+def read_slicing(spec: Any, schema: Mapping[str, Any]) -> Slicing:
+    """Understand what a user calls a slice.
+
+    Args:
+        spec: A column, several columns crossed (`("country", "year")` or `"country,year"`), a condition as text
+            or as a narwhals expression, a `(name, expression)` pair, or the name of a built-in slice.
+        schema: The columns that items have, with their types.
+    """
+    if isinstance(spec, Slicing):
+        return spec
+    if isinstance(spec, nw.Expr):
+        return Slicing((Key("condition", spec, None),))
+    if isinstance(spec, str):
+        return Slicing(_keys_of_text(spec, schema))
+    if _is_named_expression(spec):
+        return Slicing((Key(spec[0], spec[1], None),))
+    if isinstance(spec, Sequence) and spec:
+        return Slicing(tuple(key for part in spec for key in read_slicing(part, schema).keys))
+    raise UsageError(f"{spec!r} is not a slice: give a column, columns, a condition or the name of a built-in slice.")
+
+
+def _is_named_expression(spec: Any) -> bool:
+    return isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str) and isinstance(spec[1], nw.Expr)  # noqa: PLR2004
+
+
+def _keys_of_text(text: str, schema: Mapping[str, Any]) -> tuple[Key, ...]:
+    parts = [text] if text in schema else [part.strip() for part in text.split(",")]
+    if all(part in schema or part in SIZES for part in parts):
+        return tuple(_key_of_column(part, schema) for part in parts)
+    if all(part.isidentifier() for part in parts):
+        raise MissingColumnError(_unknown(next(p for p in parts if p not in schema and p not in SIZES), schema))
+    condition = parse_condition(text, dict(schema))
+    return (Key(text, condition.expression, condition.columns),)
+
+
+def _key_of_column(name: str, schema: Mapping[str, Any]) -> Key:
+    if name in schema:
+        return Key(name, nw.col(name), (name,))
+    return Key(name)
+
+
+def _unknown(name: str, schema: Mapping[str, Any]) -> str:
+    known = [*schema, *SIZES]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return (
+        f"There is no column {name!r} to slice by.{hint} There are {', '.join(map(repr, known))}. "
+        "More columns come from attributes=..., a table of items and their attributes."
+    )
+
+
+def band_start(column: str) -> nw.Expr:
+    """Return the least size of the band that a size lies in."""
+    start: nw.Expr = nw.lit(BANDS[0])
+    for least in BANDS[1:]:
+        start = nw.when(nw.col(column) >= least).then(nw.lit(least)).otherwise(start)
+    return start.cast(nw.Int64)
+
+
+def band_label(column: str) -> nw.Expr:
+    """Turn the least size of a band into the band's name: 3 becomes "3-5"."""
+    label: nw.Expr = nw.lit(f"{BANDS[-1]}+")
+    for least, following in reversed(list(pairwise(BANDS))):
+        name = str(least) if following == least + 1 else f"{least}-{following - 1}"
+        label = nw.when(nw.col(column) == least).then(nw.lit(name)).otherwise(label)
+    return label

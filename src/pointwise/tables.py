@@ -1,0 +1,298 @@
+"""Tables of metrics: printed, sorted, cut, converted and written."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
+from pointwise.conditions import parse_condition
+from pointwise.engines.base import Engine
+from pointwise.errors import MissingColumnError, NotFoundError, UsageError
+from pointwise.metrics import find_metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+SHOWN_ROWS = 10
+
+
+@dataclass(frozen=True, repr=False)
+class MetricTable:
+    """Rows of metrics, computed when they are looked at.
+
+    Args:
+        title: What the rows are.
+        frame: The rows, in no order.
+        engine: What computes them.
+        order: Columns to sort by, each with whether to sort downwards.
+        limit: How many rows to keep after sorting; None for all.
+        hidden: Columns for sorting only.
+    """
+
+    title: str
+    frame: nw.LazyFrame
+    engine: Engine
+    order: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [c for c in self.frame.collect_schema().names() if c not in self.hidden]
+
+    def sort(self, by: str, *, descending: bool = False) -> MetricTable:
+        """Sort by a column; where it is equal, as before."""
+        self._require(by)
+        kept = tuple((c, d) for c, d in self.order if c != by)
+        return replace(self._cut(), order=((by, descending), *kept))
+
+    def head(self, n: int = SHOWN_ROWS) -> MetricTable:
+        """Keep the first rows."""
+        return replace(self, limit=n if self.limit is None else min(n, self.limit))
+
+    def where(self, condition: str | nw.Expr) -> MetricTable:
+        """Keep the rows for which a condition holds, such as "items >= 5 and recall < 0.5"."""
+        table = self._cut()
+        if isinstance(condition, str):
+            condition = parse_condition(condition, dict(table.frame.collect_schema())).expression
+        return replace(table, frame=table.frame.filter(condition))
+
+    def worst(self, metric: str, n: int = SHOWN_ROWS) -> MetricTable:
+        """Keep the rows with the worst values of a metric; of equal ones, the heaviest."""
+        return self._ranked(metric, n, worst=True)
+
+    def best(self, metric: str, n: int = SHOWN_ROWS) -> MetricTable:
+        """Keep the rows with the best values of a metric; of equal ones, the heaviest."""
+        return self._ranked(metric, n, worst=False)
+
+    def _ranked(self, metric: str, n: int, *, worst: bool) -> MetricTable:
+        better = find_metric(metric).better
+        if better is None:
+            raise UsageError(f"{metric!r} has no better or worse. Use sort({metric!r}).")
+        self._require(metric)
+        defined = self._cut()
+        defined = replace(defined, frame=defined.frame.filter(~nw.col(metric).is_null()))
+        table = defined.sort(WEIGHT, descending=True).sort(metric, descending=worst == (better == "lower"))
+        return table.head(n)
+
+    def _require(self, column: str) -> None:
+        if column not in self.frame.collect_schema().names():
+            raise MissingColumnError(f"This table has no column {column!r}. It has {', '.join(self.columns)}.")
+
+    def _cut(self) -> MetricTable:
+        """Make sure that a limit applies to what came before it, not to what comes after."""
+        return self if self.limit is None else replace(self, frame=self._sorted(), limit=None)
+
+    def _sorted(self) -> nw.LazyFrame:
+        frame = self.frame
+        if self.order:
+            names, downwards = zip(*self.order, strict=True)
+            frame = frame.sort(*names, descending=list(downwards), nulls_last=True)
+        return frame if self.limit is None else frame.head(self.limit)
+
+    def lazy(self) -> nw.LazyFrame:
+        """Return the rows as a narwhals frame on the engine."""
+        return self._sorted().select(*self.columns)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a PyArrow table."""
+        return self.engine.collect(self.lazy())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a Polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.to_arrow())
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl, whatever their number.
+
+        The file appears when it is complete.
+        """
+        with whole_file(Path(path)) as unfinished:
+            self.engine.write(self.lazy(), unfinished)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        rows = self.engine.collect(self.frame.select(nw.len().alias("rows")))["rows"][0].as_py()
+        return int(rows) if self.limit is None else min(int(rows), self.limit)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the rows to any tool that speaks Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _shown(self) -> tuple[list[dict[str, Any]], str]:
+        total = len(self)
+        rows = self.head(SHOWN_ROWS).to_dicts()
+        rest = f"{len(rows)} of {total:,} rows" if total > len(rows) else ""
+        return rows, rest
+
+    def __repr__(self) -> str:
+        """Draw the first rows as text."""
+        rows, rest = self._shown()
+        return draw_table(self.title, self.columns, rows, note=rest)
+
+    def _repr_html_(self) -> str:
+        rows, rest = self._shown()
+        return draw_html(self.title, self.columns, rows, note=rest)
+
+
+@dataclass(frozen=True)
+class Overall:
+    """The metrics of all common items together."""
+
+    items: int
+    weight: float
+    values: Mapping[str, float | None]
+    undefined: Mapping[str, float]
+
+    def __getitem__(self, metric: str) -> float:
+        """Return the value of a metric."""
+        try:
+            value = self.values[metric]
+        except KeyError:
+            shown = ", ".join(self.values)
+            raise NotFoundError(
+                f"{metric!r} was not asked for; there are {shown}. Use evaluation.with_metrics({metric!r})."
+            ) from None
+        return float("nan") if value is None else value
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return all numbers by name."""
+        undefined = {name + UNDEFINED: share for name, share in self.undefined.items()}
+        return {ITEMS: self.items, WEIGHT: self.weight, SHARE: 1.0, **self.values, **undefined}
+
+    def __repr__(self) -> str:
+        """Draw the metrics as a table."""
+        row = self.to_dict()
+        return draw_table("Overall", list(row), [row])
+
+    def _repr_html_(self) -> str:
+        row = self.to_dict()
+        return draw_html("Overall", list(row), [row])
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary name to write to, and rename it when the writing went well."""
+    if not path.parent.is_dir():
+        raise UsageError(f"Cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pointwise-") as folder:
+        unfinished = Path(folder) / path.name
+        yield unfinished
+        unfinished.replace(path)
+
+
+def format_value(column: str, value: Any) -> str:
+    """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
+    if isinstance(value, float):
+        if column.endswith((SHARE, UNDEFINED)):
+            return format_share(value)
+        return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
+    return str(value)
+
+
+_WEIGHTS = ("tp", "fp", "fn", "tn")
+
+
+def format_metric(value: float) -> str:
+    """Write a metric; one that is not quite 0 or 1 does not look like it."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.4f}"
+    if text == "1.0000" and value < 1:
+        return ">0.9999"
+    if text in ("0.0000", "-0.0000") and value != 0:
+        return "<0.0001" if value > 0 else ">-0.0001"
+    return text
+
+
+def format_share(value: float) -> str:
+    """Write a share as a percentage; one that is not quite none or all does not look like it."""
+    text = f"{value:.1%}"
+    if text == "100.0%" and value < 1:
+        return ">99.9%"
+    return "<0.1%" if text == "0.0%" and value > 0 else text
+
+
+def format_weight(value: float) -> str:
+    """Write a weight without digits that say nothing."""
+    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1e6 else f"{value:,.6g}"  # noqa: PLR2004
+
+
+def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
+    """Draw rows as text for a terminal."""
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=_terminal_width(), no_color=True, highlight=False)
+    console.print(rich_table(title, columns, rows))
+    if note:
+        console.print(note)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
+
+
+def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
+    """Lay rows out as a Rich table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for column in columns:
+        is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
+        table.add_column(Text(column), justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_one_line(format_value(c, row.get(c)))) for c in columns))
+    return table
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _terminal_width() -> int:
+    try:
+        return max(60, os.get_terminal_size().columns)
+    except OSError:
+        return 120
+
+
+def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
+    """Draw rows as an HTML table for a notebook."""
+    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(format_value(c, row.get(c)))}</td>" for c in columns) + "</tr>" for row in rows
+    )
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    foot = f"<p>{escape(note)}</p>" if note else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
