@@ -139,25 +139,19 @@ METRICS: dict[str, Callable[[Matrix], Value]] = {
     "informedness": lambda m: _all_defined(lambda s: recall(m) + s - 1, specificity(m)),
     "markedness": lambda m: _all_defined(lambda n: precision(m) + n - 1, negative_predictive_value(m)),
     "balanced_accuracy": lambda m: _all_defined(lambda s: (recall(m) + s) / 2, specificity(m)),
-    "balanced_predictive_value": lambda m: _all_defined(
-        lambda n: (precision(m) + n) / 2, negative_predictive_value(m)
-    ),
+    "balanced_predictive_value": lambda m: _all_defined(lambda n: (precision(m) + n) / 2, negative_predictive_value(m)),
     "matthews": matthews,
     "adjusted_rand": adjusted_rand,
 }
 
 
-def item_values(
-    name: str, ideal: Clustering, actual: Clustering, weights: Weights | None = None
-) -> dict[Item, Value]:
+def item_values(name: str, ideal: Clustering, actual: Clustering, weights: Weights | None = None) -> dict[Item, Value]:
     """Compute a metric for every common item."""
     metric = METRICS.get(name) or (lambda m: f_beta(m, Fraction(name.removeprefix("f"))))
     return {item: metric(matrix) for item, matrix in matrices(ideal, actual, weights).items()}
 
 
-def lift(
-    values: Mapping[Item, Value], weights: Weights | None = None, among: Collection[Item] | None = None
-) -> Value:
+def lift(values: Mapping[Item, Value], weights: Weights | None = None, among: Collection[Item] | None = None) -> Value:
     """Average values over some items, weighted; an item without a value is left out with its weight."""
     chosen = [item for item in (values if among is None else among) if values[item] is not None]
     if not chosen:

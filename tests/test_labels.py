@@ -255,9 +255,7 @@ KINDS = {
     "half floats": np.array([0, 0, 1, 2, 2], dtype=np.float16),
     "long doubles": np.array([0, 0, 1, 2, 2], dtype=np.longdouble),
     "complex": np.array([0, 0, 1j, 2, 2]),
-    "dates": np.array(
-        ["2020-01-01", "2020-01-01", "2021-01-01", "2022-01-01", "2022-01-01"], "datetime64[D]"
-    ),
+    "dates": np.array(["2020-01-01", "2020-01-01", "2021-01-01", "2022-01-01", "2022-01-01"], "datetime64[D]"),
     "strings": ["x", "x", "", "yy", "yy"],
     "string array": np.array(["x", "x", "", "yyyyyyyyyyyyyy", "yyyyyyyyyyyyyy"]),
     "byte array": np.array([b"x", b"x", b"", b"yyy", b"yyy"]),
@@ -349,9 +347,7 @@ def test_missing_labels_are_errors(bad):
         labels.scores([1, 2, 3], bad)
 
 
-@pytest.mark.parametrize(
-    "empty", [[], (), np.array([]), pd.Series([], dtype=int), pl.Series([]), pa.array([])]
-)
+@pytest.mark.parametrize("empty", [[], (), np.array([]), pd.Series([], dtype=int), pl.Series([]), pa.array([])])
 def test_empty_labels_are_errors(empty):
     with pytest.raises(InputError, match="`labels_true` is empty"):
         labels.scores(empty, empty)
@@ -444,9 +440,7 @@ def test_a_users_metric_has_a_function_too():
     assert "dice_score" in dir(labels)
     assert labels.dice_score([1, 1, 2], [1, 2, 2]) == labels.f1_score([1, 1, 2], [1, 2, 2])
     assert pickle.loads(pickle.dumps(labels.dice_score)) is labels.dice_score  # noqa: S301
-    assert labels.scores([1, 1, 2], [1, 2, 2], metrics="dice") == {
-        "dice": labels.dice_score([1, 1, 2], [1, 2, 2])
-    }
+    assert labels.scores([1, 1, 2], [1, 2, 2], metrics="dice") == {"dice": labels.dice_score([1, 1, 2], [1, 2, 2])}
 
 
 @pytest.fixture

@@ -42,8 +42,7 @@ DEGENERATE = (
     ([1, 1, 2, 2, 3], [3, 3, 1, 1, 2]),
 )
 LARGE = tuple(
-    tuple(np.random.default_rng(seed).integers(0, clusters, (2, 5000)))
-    for seed, clusters in enumerate((2, 50, 4000))
+    tuple(np.random.default_rng(seed).integers(0, clusters, (2, 5000))) for seed, clusters in enumerate((2, 50, 4000))
 )
 
 
@@ -253,9 +252,7 @@ def test_f_measure_and_purity_take_the_best_cell(case):
             ideal.get(h, 0) + w,
             actual.get(j, 0) + w,
         )
-    best = [
-        ideal[h] * max(2 * w / (ideal[h] + actual[j]) for (g, j), w in cell.items() if g == h) for h in ideal
-    ]
+    best = [ideal[h] * max(2 * w / (ideal[h] + actual[j]) for (g, j), w in cell.items() if g == h) for h in ideal]
     assert found["f_measure"] == close(sum(best) / sum(weight))
     majority = [max(w for (_, k), w in cell.items() if k == j) for j in actual]
     assert found["purity"] == close(sum(majority) / sum(weight))

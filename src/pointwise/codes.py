@@ -162,9 +162,7 @@ def _is_missing(label: Any) -> bool:
 
 def _is_arrow(labels: Any) -> bool:
     """Tell columns that come as Arrow; a pandas series of a NumPy type is faster as an array."""
-    if not any(
-        hasattr(labels, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
-    ):
+    if not any(hasattr(labels, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")):
         return hasattr(getattr(labels, "dtype", None), "categories")
     return not isinstance(getattr(labels, "dtype", None), np.dtype)
 
@@ -200,9 +198,7 @@ def _encode_dictionary(column: Any) -> Codes:
     encoded = chunks if pa.types.is_dictionary(chunks.type) else chunks.dictionary_encode()
     whole = encoded.unify_dictionaries().combine_chunks()
     single = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-    return Codes(
-        single.indices.to_numpy(zero_copy_only=False).astype(np.int64), max(len(single.dictionary), 1)
-    )
+    return Codes(single.indices.to_numpy(zero_copy_only=False).astype(np.int64), max(len(single.dictionary), 1))
 
 
 def _encode_by_hash(array: NDArray[Any]) -> Codes:

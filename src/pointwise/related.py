@@ -42,9 +42,7 @@ class RelatedMetric:
     pairs: Pairs | Literal[""] = ""
 
 
-def relate(
-    cells: nw.LazyFrame, collect: Collect, *, beta: float = 1.0, pairs: Pairs = "counts"
-) -> dict[str, float]:
+def relate(cells: nw.LazyFrame, collect: Collect, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:
     """Compute the related metrics of cells on any engine; NaN where one is undefined.
 
     Args:
@@ -179,9 +177,7 @@ _MEANINGS = {
     "replication": "; weights are numbers of copies of an item",
 }
 
-_SQUARED = (
-    "Singletons have no pair and large clusters have quadratically many; pointwise, weight alone decides."
-)
+_SQUARED = "Singletons have no pair and large clusters have quadratically many; pointwise, weight alone decides."
 
 _ROWS = (
     *_pair_metric(
