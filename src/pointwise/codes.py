@@ -25,6 +25,9 @@ _WORDS = {"U": np.uint32, "S": np.uint8, "i": np.uint64, "u": np.uint64}
 _WIDTH = 8
 """Bytes of the integers that codes are made of."""
 
+_LEAST_BITS = 14
+"""Size of the smallest hash table: one that fits the cache, with room enough that few values meet."""
+
 _SPARSE = 4
 """Integers are codes themselves if they span at most this many times their number."""
 
@@ -245,7 +248,7 @@ def _settle(array: NDArray[Any], attempt: int) -> tuple[Integers, NDArray[np.boo
 
 def _hash(array: NDArray[Any], attempt: int) -> tuple[Integers, int]:
     """Give every value a slot in a table that has more slots than there are items (multilinear hashing)."""
-    bits = len(array).bit_length()
+    bits = max(len(array).bit_length(), _LEAST_BITS)
     words = array.view(_WORDS[array.dtype.kind]).reshape(len(array), -1)
     factors = _factors(words.shape[1], attempt)
     if len(factors) == 1:
