@@ -24,11 +24,12 @@ from sklearn.metrics import adjusted_rand_score
 from pointwise.labels import scores
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-KINDS = ("int", "string", "sparse int")
+KINDS = ("int", "sparse int", "string")
 BAR = 5
 SECONDS = 0.5  # that repeats of one measurement may take, beyond the first
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ("items", "clusters", "labels", "pointwise ms", "weighted ms", "scikit-learn ms", "ratio", "memory", "")
+HEADER = ("| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS))
 
 
 def make_labels(kind: str, items: int, clusters: int, *, seed: int) -> np.ndarray:
@@ -95,22 +96,25 @@ def as_line(row: dict[str, object]) -> str:
     return "| " + " | ".join(shown) + " |"
 
 
+def write(measured: list[dict[str, object]]) -> None:
+    """Write all rows so far, so that a run that is stopped leaves what it found."""
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "labels.json").write_text(json.dumps({"versions": versions, "rows": measured}, indent=1) + "\n")
+    (RESULTS / "labels.md").write_text("\n".join([*HEADER, *map(as_line, measured)]) + "\n")
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave out larger sizes")
     largest = parser.parse_args().largest
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    print(*lines, sep="\n")
+    print(*HEADER, sep="\n")
     measured = []
     for row in rows(largest):
         measured.append(row)
-        lines.append(as_line(row))
-        print(lines[-1], flush=True)
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "labels.json").write_text(json.dumps({"versions": versions, "rows": measured}, indent=1) + "\n")
-    (RESULTS / "labels.md").write_text("\n".join(lines) + "\n")
+        print(as_line(row), flush=True)
+        write(measured)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import math
 import warnings
+from pathlib import Path
 
 import bcubed
 import duckdb
@@ -21,8 +22,8 @@ from pointwise.errors import UsageError
 from pointwise.related import RELATED
 
 SCIKIT_LEARN = {
-    "rand": sklearn_metrics.rand_score,
-    "adjusted_rand": sklearn_metrics.adjusted_rand_score,
+    "pair_rand": sklearn_metrics.rand_score,
+    "pair_adjusted_rand": sklearn_metrics.adjusted_rand_score,
     "pair_fowlkes_mallows": sklearn_metrics.fowlkes_mallows_score,
     "homogeneity": sklearn_metrics.homogeneity_score,
     "completeness": sklearn_metrics.completeness_score,
@@ -171,7 +172,7 @@ def test_swapping_the_sides_swaps_names(case):
     for name, twin in [
         *twins,
         ("v_measure", "v_measure"),
-        ("product_adjusted_rand", "product_adjusted_rand"),
+        ("product_pair_adjusted_rand", "product_pair_adjusted_rand"),
     ]:
         assert one[name] == close(other[twin])
 
@@ -270,7 +271,7 @@ def test_values_stay_inside_the_stated_range(case, pairs):
 def test_identical_clusterings_are_perfect(case):
     true, _, weight = case
     found = labels.related_scores(true, true, sample_weight=weight, pairs="product")
-    for name in ("rand", "adjusted_rand"):
+    for name in ("pair_rand", "pair_adjusted_rand"):
         assert found[f"product_{name}"] == 1
     for name in ("bcubed_f1", "f_measure", "v_measure", "normalized_mutual_information", "purity"):
         assert found[name] == close(1)
@@ -280,7 +281,7 @@ def test_identical_clusterings_are_perfect(case):
 def test_without_pairs_their_metrics_are_undefined_but_for_those_of_scikit_learn():
     found = labels.related_scores([1, 2, 3], [1, 2, 3])
     assert all(math.isnan(found[f"pair_{name}"]) for name in ("precision", "recall", "f1", "jaccard"))
-    assert (found["rand"], found["adjusted_rand"], found["pair_fowlkes_mallows"]) == (1, 1, 0)
+    assert (found["pair_rand"], found["pair_adjusted_rand"], found["pair_fowlkes_mallows"]) == (1, 1, 0)
 
 
 # The table and the options
@@ -364,7 +365,7 @@ def test_pairs_of_five_billion_items_do_not_overflow():
     assert found["true_negative_pairs"] == close(total - 2 * ideal + tp)
     assert found["pair_precision"] == close(tp / ideal)
     tn, fp = total - 2 * ideal + tp, ideal - tp
-    assert found["adjusted_rand"] == close(2 * (tp * tn - fp * fp) / (2 * ideal * (fp + tn)))
+    assert found["pair_adjusted_rand"] == close(2 * (tp * tn - fp * fp) / (2 * ideal * (fp + tn)))
     assert found["bcubed_precision"] == close(2 / 3)
     small = labels.related_scores([1, 2, 2], [1, 1, 2])
     for name in ("v_measure", "purity", "f_measure", "mutual_information", "element_similarity"):
@@ -375,3 +376,10 @@ def test_sums_name_what_they_sum():
     sums = cellsums.sum_tally(labels._tally([1, 1, 2], [1, 2, 2], [1, 2, 3]))
     assert (sums.items, sums.weight, sums.squares, sums.lightest) == (3, 6, 14, 1)
     assert (sums.cells.clusters, sums.ideal.clusters, sums.actual.clusters) == (3, 2, 2)
+
+
+def test_the_guide_defines_every_number():
+    guide = (Path(__file__).parent.parent / "docs" / "coming-from-scikit-learn.md").read_text(encoding="utf-8")
+    for row in related.definitions():
+        cells = (f"`{row.name}`", row.text, row.summary, row.relation)
+        assert "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" in guide

@@ -213,9 +213,10 @@ def _encode_by_hash(array: NDArray[Any]) -> Codes:
     chosen = _representatives(array)
     is_chosen = np.zeros(len(array), dtype=np.bool_)
     is_chosen[chosen] = True
-    number = np.cumsum(is_chosen, dtype=np.int64)
-    number -= 1
-    return Codes(number[chosen], int(number[-1]) + 1)
+    distinct = np.flatnonzero(is_chosen)
+    number = np.empty(len(array), dtype=np.int64)  # not zeroed: only positions that were chosen are read
+    number[distinct] = np.arange(len(distinct))
+    return Codes(number[chosen], len(distinct))
 
 
 def _representatives(array: NDArray[Any]) -> Integers:

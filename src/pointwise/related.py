@@ -245,14 +245,14 @@ _ROWS = (
         f"The formula of jaccard_index on one matrix of pairs. {_SQUARED}",
     ),
     *_pair_metric(
-        "rand",
+        "pair_rand",
         _of_table("accuracy", flawless=1.0),
         "(TP + TN) / all, of pairs",
         "share of all pairs on which the clusterings agree",
         "The formula of accuracy on one matrix of pairs. Near 1 if clusters are many, whatever they hold.",
     ),
     *_pair_metric(
-        "adjusted_rand",
+        "pair_adjusted_rand",
         _of_table("adjusted_rand", flawless=1.0),
         "2 (TP TN - FN FP) / ((TP+FN)(FN+TN) + (TP+FP)(FP+TN)), of pairs",
         "agreement of pairs beyond chance (ARI)",
