@@ -282,7 +282,9 @@ KINDS = {
     "arrow": pa.array(["x", "x", "", "yy", "yy"]),
     "arrow chunks": pa.chunked_array([["x"], ["x", ""], ["yy", "yy"]]),
     "arrow bools": pa.array([True, True, False, False, False]),
-    "arrow dictionary": pa.chunked_array([pa.array(["x"]).dictionary_encode(), ["x", "", "yy", "yy"]][:1]),
+    "arrow dictionary": pa.chunked_array([pa.array(side).dictionary_encode() for side in (["x", "x"], ["", "y", "y"])]),
+    "repetitive dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 3]), pa.array(["x", "x", "", "y"])),
+    "arrow decimals": pa.array([Decimal(1), Decimal(1), Decimal(2), Decimal(3), Decimal(3)]),
     "generator": (label for label in [0, 0, 1, 2, 2]),
     "range": range(5),
 }
@@ -291,7 +293,6 @@ if hasattr(np.dtypes, "StringDType"):  # since NumPy 2
 OTHER_SHAPES = {
     "polars bool": [1, 1, 0, 0, 0],
     "arrow bools": [1, 1, 0, 0, 0],
-    "arrow dictionary": [0],
     "range": [0, 1, 2, 3, 4],
 }
 
@@ -339,6 +340,7 @@ def test_read_only_arrays_are_fine():
         pl.Series([1, None, 2]),
         pl.Series([1.0, math.nan, 2.0]),
         pa.array(["a", None, "b"]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", None, "b"])),
     ],
     ids=repr,
 )
@@ -364,8 +366,13 @@ def test_labels_of_several_dimensions_are_errors():
         labels.scores(np.zeros((3, 1)), [1, 2, 3])
     with pytest.raises(InputError, match="0 dimensions"):
         labels.scores(np.array(3), [1])
+    for table in (pd.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1, 2]}), pa.table({"a": [1, 2]})):
+        with pytest.raises(InputError, match="2 dimensions"):
+            labels.scores([1, 2], table)
     with pytest.raises(IdTypeError, match="one dimension"):
         labels.scores([[1], [2]], [1, 2])
+    with pytest.raises(IdTypeError, match="one dimension"):
+        labels.scores(pa.array([[1], [2]]), [1, 2])
 
 
 def test_labels_of_different_length_are_errors():
@@ -388,6 +395,8 @@ def test_labels_of_different_length_are_errors():
         ([[1], [2, 3], [4]], "not numbers"),
         (["1", object(), "2"], "not numbers"),
         ([1j, 2j, 3j], "not numbers"),
+        (np.array(["1", "2", "3"], dtype=object), "not numbers"),
+        ([1e308, 1e308, 1e308], "too large"),
     ],
 )
 def test_bad_weights_are_errors(weight, message):

@@ -60,14 +60,12 @@ def encode(labels: Any, name: str) -> Codes:
     Raises:
         InputError: The labels are none, have missing values, or do not make one column.
     """
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise InputError(f"`{name}` has {dimensions} dimensions. Give one label per item, in one dimension.")
     array = labels if isinstance(labels, np.ndarray) else _to_array(labels, name)
     if isinstance(array, Codes):
         return array
-    if array.ndim != 1:
-        raise InputError(
-            f"`{name}` has {array.ndim} dimensions. Give one label per item, in one dimension: "
-            "`ravel()` makes one dimension of several."
-        )
     if not array.size:
         raise InputError(f"`{name}` is empty. There must be at least one item.")
     return _encode_array(array, name)
@@ -183,7 +181,12 @@ def _encode_arrow(labels: Any, name: str) -> Codes:
         raise _missing(name, np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)), "null")
     if pa.types.is_primitive(column.type):
         return encode(column.to_numpy(zero_copy_only=False), name)
-    return _encode_dictionary(column)
+    if pa.types.is_dictionary(column.type) and not _is_distinct(column):
+        return _encode_arrow(column.cast(column.type.value_type), name)
+    try:
+        return _encode_dictionary(column)
+    except pa.ArrowNotImplementedError:
+        return _encode_list(column.to_pylist(), name)
 
 
 def _arrow_column(labels: Any) -> Any:
@@ -192,6 +195,12 @@ def _arrow_column(labels: Any) -> Any:
     if hasattr(labels, "__arrow_c_stream__"):
         return pa.chunked_array(labels)
     return pa.array(labels, from_pandas=True)
+
+
+def _is_distinct(column: Any) -> bool:
+    """Tell whether the dictionaries of a column list every value once, and none that is missing."""
+    dictionaries = [chunk.dictionary for chunk in getattr(column, "chunks", [column])]
+    return all(not values.null_count and len(values.unique()) == len(values) for values in dictionaries)
 
 
 def _encode_dictionary(column: Any) -> Codes:

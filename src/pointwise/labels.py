@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pointwise import cellsums, related
 from pointwise.codes import encode
@@ -153,7 +154,7 @@ def _tally(labels_true: Any, labels_pred: Any, sample_weight: Any, *, by_item: b
 def _weights(sample_weight: Any, length: int) -> Floats:
     try:
         given = np.asarray(sample_weight)
-        weight = given.astype(np.float64) if given.dtype.kind in "biufO" else None
+        weight = given.astype(np.float64) if _is_numeric(given) else None
     except (TypeError, ValueError):
         weight = None
     if weight is None:
@@ -167,7 +168,16 @@ def _weights(sample_weight: Any, length: int) -> Floats:
             f"{len(bad)} weights are not positive finite numbers, e.g. {shown}. "
             "Drop items that must not count, rather than giving them no weight."
         )
+    if weight.max() > np.finfo(np.float64).max / length:
+        raise WeightError("The weights are too large to be summed. Divide them all by the same large number.")
     return weight
+
+
+def _is_numeric(weight: NDArray[Any]) -> bool:
+    """Tell numbers, also Python's own kinds, from text that NumPy would read as numbers."""
+    if weight.dtype.kind == "O":
+        return not any(isinstance(value, str | bytes) for value in weight.flat)
+    return weight.dtype.kind in "biuf"
 
 
 def _averages(cells: Tally, metrics: Iterable[Metric]) -> dict[str, float]:
