@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import oracle
 from pointwise import codes, labels, tally
 from pointwise.errors import (
     IdTypeError,
@@ -23,6 +22,8 @@ from pointwise.errors import (
     WeightError,
 )
 from pointwise.metrics import DEFAULT_METRICS, METRICS, find_metric, metric
+
+import oracle
 
 BUILT_IN = tuple(METRICS)
 PER_METRIC = settings(max_examples=25)

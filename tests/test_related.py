@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import cluster as sklearn_cluster
 
-import oracle
 from pointwise import cellsums, labels, related
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.errors import UsageError
 from pointwise.related import RELATED
+
+import oracle
 
 SCIKIT_LEARN = {
     "pair_rand": sklearn_metrics.rand_score,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
-from pointwise.confusion import Confusion, Totals, confuse
+from pointwise.confusion import COLUMNS, Confusion, Totals, confuse
 from pointwise.metrics import METRICS
 from pointwise.tally import Floats, Tally, sum_by_code
 
@@ -158,9 +158,9 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
     least = nw.col("lightest").min()
     (totals,) = collect(cells.select(nw.col(ITEMS, TP, SQUARES).sum(), least)).to_pylist()
     confused = confuse(cells, Totals(totals[ITEMS], totals[TP]))
-    margins = {name: nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS)}
     weights = Confusion.of_columns()
-    counts = replace(weights, tp=nw.col(ITEMS), ideal=margins[IDEAL_ITEMS], actual=margins[ACTUAL_ITEMS])
+    ideal_items, actual_items = (nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS))
+    counts = Confusion(nw.col(ITEMS), ideal_items, actual_items, weights.total, weights.tn, COLUMNS)
     terms = _cell_terms(weights, counts, lambda x: x.log())
     terms |= _pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
     terms["f1"] = METRICS["f1"].formula(weights)

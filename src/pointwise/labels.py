@@ -96,7 +96,7 @@ def item_scores(
     chosen = find_metrics(metrics)
     cells = _tally(labels_true, labels_pred, sample_weight, by_item=True)
     matrix = cells.confusion(slice(None))
-    values = {metric.name: metric.formula(matrix) for metric in item_metrics(chosen)}
+    values = {metric.name: _measure(metric, matrix) for metric in item_metrics(chosen)}
     of_cells = {metric.name: _value(metric, values, _OF_ARRAYS) for metric in chosen}
     return {name: np.broadcast_to(value, cells.tp.shape)[cells.cell_of] for name, value in of_cells.items()}
 
@@ -189,10 +189,16 @@ def _averages(cells: Tally, metrics: Iterable[Metric]) -> dict[str, float]:
         matrix, weight = cells.confusion(part), cells.tp[part]
         whole = float(weight.sum())
         for metric in metrics:
-            total, defined = _sum_defined(metric, metric.formula(matrix) * weight, weight, whole)
+            total, defined = _sum_defined(metric, _measure(metric, matrix) * weight, weight, whole)
             sums[metric.name].append(total)
             weights[metric.name].append(defined)
     return {name: _quotient(math.fsum(sums[name]), math.fsum(weights[name])) for name in sums}
+
+
+def _measure(metric: Metric, matrix: Confusion) -> Any:
+    """Apply a formula; what rounding carries out of the metric's range is brought back."""
+    value = metric.formula(matrix)
+    return np.clip(value, *metric.range) if metric.is_clipped else value
 
 
 def _sum_defined(metric: Metric, products: Floats, weight: Floats, whole: float) -> tuple[float, float]:

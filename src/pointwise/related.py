@@ -137,8 +137,15 @@ def _normalized_mutual_information(s: Sums, _: float) -> float:
 
 def _of_table(metric: str, *, flawless: float | None = None) -> Callable[[Confusion], Any]:
     """Take a formula of the pointwise table; `flawless` is its value where nothing is wrong, even by 0/0."""
-    formula = METRICS[metric].formula
-    return lambda c: flawless if flawless is not None and c.fp == c.fn == 0 else formula(c)
+    row = METRICS[metric]
+    low, high = row.range
+
+    def formula(c: Confusion) -> Any:
+        if flawless is not None and c.fp == c.fn == 0:
+            return flawless
+        return min(max(row.formula(c), low), high)  # NaN, as the first of two, stays
+
+    return formula
 
 
 def _of_pairs(formula: Callable[[Confusion], Any], pairs: Pairs) -> Formula:
@@ -261,7 +268,7 @@ _ROWS = (
     ),
     *_pair_metric(
         "pair_fowlkes_mallows",
-        lambda c: METRICS["fowlkes_mallows"].formula(c) if c.tp else 0.0,
+        lambda c: _of_table("fowlkes_mallows")(c) if c.tp else 0.0,
         "sqrt(pair precision * pair recall)",
         "geometric mean of pair precision and pair recall; 0 if no pair is together in both",
         f"The formula of fowlkes_mallows on one matrix of pairs. {_SQUARED}",

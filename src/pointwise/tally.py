@@ -32,7 +32,7 @@ def _divide_arrays(numerator: Any, denominator: Any) -> Any:
     return np.divide(numerator, denominator, out=undefined, where=~is_zero)
 
 
-ARRAYS = Arithmetic(_divide_arrays, np.sqrt, np.minimum, np.maximum)
+ARRAYS = Arithmetic(_divide_arrays, np.sqrt, np.minimum)
 """For NumPy arrays, where undefined is NaN."""
 
 
