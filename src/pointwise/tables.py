@@ -280,13 +280,15 @@ def format_value(column: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    if isinstance(value, float):
-        if column.endswith((SHARE, UNDEFINED)):
-            return format_share(value)
-        if column.endswith(_SIGNED):
-            return format_difference(value)
-        return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-    return str(value)
+    return _format_float(column, value) if isinstance(value, float) else str(value)
+
+
+def _format_float(column: str, value: float) -> str:
+    if column.endswith((SHARE, UNDEFINED)):
+        return format_share(value)
+    if column.endswith(_SIGNED):
+        return format_difference(value)
+    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
 
 
 _WEIGHTS = ("tp", "fp", "fn", "tn")
@@ -364,7 +366,7 @@ def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]
     cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     for column, header in zip(columns, _headers(columns, cells), strict=True):
         is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold")
+        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for texts in cells:
         table.add_row(*(Text(text) for text in texts))
     return table
