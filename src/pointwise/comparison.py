@@ -228,7 +228,7 @@ class Comparison:
 
     def _stack(self, by: Sequence[str], metrics: Sequence[Metric], cut: Slicing | None = None) -> nw.LazyFrame:
         def rows_of(evidence: Evidence) -> nw.LazyFrame:
-            return slice_cells(evidence, cut, metrics) if cut else evidence.measured(metrics)
+            return slice_cells(evidence, cut, ()) if cut else evidence.cells
 
         return stack_sums(self._evidence, by, metrics, rows_of=rows_of)
 

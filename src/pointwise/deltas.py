@@ -9,11 +9,26 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_WEIGHT,
+    HIGH,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    IDEAL_WEIGHT,
+    ITEM,
+    ITEMS,
+    LOW,
+    SHARE,
+    TN,
+    TP,
+    UNDEFINED,
+    WEIGHT,
+)
 from pointwise.engines.base import Engine
 from pointwise.evidence import Evidence
 from pointwise.lifting import add_up, average, sum_columns, sum_up
-from pointwise.measurement import item_metrics
+from pointwise.measurement import item_metrics, measure
 from pointwise.metrics import Metric
 from pointwise.uncertainty import (
     ERROR,
@@ -61,15 +76,12 @@ def stack_sums(
         variants: What to compare, all on one engine.
         by: Columns that make the groups.
         metrics: What to sum.
-        rows_of: Returns the measured rows of a variant, with the columns that make the groups.
+        rows_of: Returns the cells of a variant, not measured yet, with the columns that make the groups.
     """
     engine = next(iter(variants.values())).engine
-    columns = [*by, IDEAL, *sum_columns(item_metrics(metrics))]
-    parts = [
-        sum_up(rows_of(evidence), (*by, IDEAL), metrics).select(nw.lit(name).alias(VARIANT), *columns)
-        for name, evidence in variants.items()
-    ]
-    return engine.checkpoint(nw.concat(parts))
+    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
+    parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
+    return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
 
 
 def find_deltas(

@@ -16,7 +16,8 @@ def measure(cells: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:
         metrics: What to compute. A metric of means needs the metrics that it is made of.
     """
     confusion = Confusion.of_columns()
-    return cells.with_columns(*(m.formula(confusion).alias(m.name) for m in item_metrics(metrics)))
+    columns = [m.formula(confusion).alias(m.name) for m in item_metrics(metrics)]
+    return cells.with_columns(*columns) if columns else cells
 
 
 def item_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:

@@ -242,7 +242,7 @@ def two_sided_p_value(delta: float | None, error: float | None, freedom: float |
     A difference of exactly zero without any spread is no evidence at all; one without spread cannot be tested.
     """
     if error is None or delta is None:
-        return 1.0 if delta == 0 else None
+        return 1.0 if delta is not None and abs(delta) < _NO_SPREAD else None
     return two_sided_p(delta / error, freedom or 1.0)
 
 
