@@ -187,7 +187,7 @@ def _outside_members(
         outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
         if inputs.weights is not None:
             outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
-    outside = outside.join(alignment.touched_clusters(cells), on=ACTUAL, how="inner")
+    outside = alignment.touching(outside, cells)
     weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
