@@ -6,6 +6,7 @@ from pointwise import datasets
 from pointwise.coverage import Coverage
 from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
+from pointwise.gates import Gate, gate
 from pointwise.metrics import METRICS, Metric, metric
 from pointwise.mistakes import Mistake, Mistakes
 from pointwise.runs import history, load
@@ -16,6 +17,7 @@ __all__ = [
     "METRICS",
     "Coverage",
     "Evaluation",
+    "Gate",
     "Metric",
     "MetricTable",
     "Mistake",
@@ -27,6 +29,7 @@ __all__ = [
     "col",
     "datasets",
     "evaluate",
+    "gate",
     "history",
     "load",
     "metric",
