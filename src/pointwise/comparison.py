@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, get_args
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.clustering import open_source
 from pointwise.columns import IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, SHARE, WEIGHT
@@ -43,6 +44,7 @@ from pointwise.folders import whole_folder
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing
@@ -375,6 +377,10 @@ class Comparison:
         return MetricTable(
             _titled("Items that moved", [pair]), frame, self.engine, order=((IDEAL, False), (ITEM, False))
         )
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
+        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.

@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
@@ -28,6 +29,7 @@ from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabul
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
+from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
@@ -311,6 +313,16 @@ class Evaluation:
             kind: "over-merge", "under-merge" or "both".
         """
         return find_mistakes(self.evidence, n, kind)
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
+
+        Args:
+            beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
+                as if every item were there as often as its weight says ("replication").
+        """
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
 
     def with_attributes(self, attributes: Any) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN_ROWS = 10
+_MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +157,8 @@ class MetricTable:
 
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
-        rows = self.head(SHOWN_ROWS).to_dicts()
+        most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
+        rows = self.head(most).to_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
         if any(name.endswith(LOW) for name in self.columns):
             notes.append(f"±: half the width of the {CONFIDENCE:.0%} interval")
@@ -315,6 +317,8 @@ def format_metric(value: float) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
         return "–"
+    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
+        return format_weight(value)
     text = f"{value:.4f}"
     if text == "1.0000" and value < 1:
         return ">0.9999"
@@ -351,9 +355,10 @@ def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]
     buffer = io.StringIO()
     width = _terminal_width()
     console = Console(file=buffer, width=width, no_color=True, highlight=False)
-    cells = [[_one_line(format_value(c, row.get(c))) for c in columns] for row in rows]
+    columns = shown_columns(columns)
+    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     if _least_width(columns, rows, cells) <= width:
-        console.print(rich_table(title, columns, rows))
+        console.print(_rich_table(title, columns, rows, cells))
     else:
         name_width = max(map(len, columns))
         records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
@@ -380,17 +385,16 @@ def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
     return any(isinstance(row.get(column), (int, float)) for row in rows)
 
 
-def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
-    """Lay rows out as a Rich table."""
+def _rich_table(
+    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
+) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
+        is_number = _is_number(column, rows)
         table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for texts in cells:
         table.add_row(*(Text(text) for text in texts))
