@@ -15,7 +15,7 @@ CHANGE = "change"
 MOVED = "moved_items"
 PIECES = "pieces"
 
-_JUDGE = "jaccard_distance"  # decides what is better
+JUDGE = "jaccard_distance"  # decides what is better
 _NOTHING = 1e-12  # what rounding leaves of a delta of zero
 _BEFORE, _AFTER = f"{ACTUAL}_{BASELINE}", f"{ACTUAL}_{EXPERIMENT}"
 
@@ -29,9 +29,9 @@ def find_changes(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence
 
     Returns:
         Ideal clusters with `change`, their pieces before and after, how many of their items moved, and the
-        deltas of the metrics.
+        deltas of the metrics and of the Jaccard distance.
     """
-    judged = metrics if any(m.name == _JUDGE for m in metrics) else (*metrics, METRICS[_JUDGE])
+    judged = metrics if any(m.name == JUDGE for m in metrics) else (*metrics, METRICS[JUDGE])
     clusters = pair_clusters(variants, pair, judged)
     for side, name in ((BASELINE, pair.baseline), (EXPERIMENT, pair.experiment)):
         pieces = variants[name].cells.group_by(IDEAL).agg(nw.len().alias(f"{PIECES}_{side}"))
@@ -42,13 +42,13 @@ def find_changes(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence
     number = nw.when(nw.col(MOVED).is_null()).then(nw.lit(0)).otherwise(nw.col(MOVED)).cast(nw.Int64)
     rows = rows.with_columns(*counts, number.alias(MOVED)).with_columns(_change().alias(CHANGE))
     pieces_columns = [f"{PIECES}_{side}" for side in (BASELINE, EXPERIMENT)]
-    deltas = [f"{m.name}_{DELTA}" for m in metrics]
+    deltas = [f"{m.name}_{DELTA}" for m in judged]
     return rows.select(IDEAL, CHANGE, ITEMS, WEIGHT, SHARE, *pieces_columns, MOVED, *deltas)
 
 
 def _change() -> nw.Expr:
     before, after = nw.col(f"{PIECES}_{BASELINE}"), nw.col(f"{PIECES}_{EXPERIMENT}")
-    delta = nw.col(f"{_JUDGE}_{DELTA}")
+    delta = nw.col(f"{JUDGE}_{DELTA}")
     kinds = (
         (nw.col(MOVED) > 0, "items moved"),
         (delta > _NOTHING, "worse"),

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.changes import CHANGE, MOVED, find_changes, find_moved_items
+from pointwise.cellsums import Pairs
+from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.clustering import open_source
 from pointwise.columns import IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.deltas import (
@@ -43,6 +44,7 @@ from pointwise.folders import whole_folder
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing
@@ -231,7 +233,7 @@ class Comparison:
 
     def _stack(self, by: Sequence[str], metrics: Sequence[Metric], cut: Slicing | None = None) -> nw.LazyFrame:
         def rows_of(evidence: Evidence) -> nw.LazyFrame:
-            return slice_cells(evidence, cut, metrics) if cut else evidence.measured(metrics)
+            return slice_cells(evidence, cut, ()) if cut else evidence.cells
 
         return stack_sums(self._evidence, by, metrics, rows_of=rows_of)
 
@@ -251,6 +253,7 @@ class Comparison:
             self.engine,
             order=((_ORDER, False),),
             hidden=(_ORDER,),
+            quiet=(WEIGHT, "missing_share"),
         )
 
     def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
@@ -273,7 +276,7 @@ class Comparison:
         pairs = self._pairs(experiment, baseline, all_pairs=True)
         sums = self._sums if chosen == self.metrics else self._stack((), chosen)
         rows = find_deltas(sums, (), pairs, metrics=chosen, engine=self.engine, confidence=self.confidence)
-        return self._delta_table("Differences", rows, pairs)
+        return self._delta_table("Differences", rows, pairs, quiet=(ITEMS, SHARE, IDEAL_CLUSTERS, CONTRIBUTION))
 
     def by_slice(
         self,
@@ -301,11 +304,10 @@ class Comparison:
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
         if len(cuts) == 1:
-            return self._delta_table(
-                f"Differences by {cuts[0].name}", rows[0], pairs, in_order=bool(band_keys(cuts[0]))
-            )
+            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,))
         listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
-        return self._delta_table("Differences by slice", listed, pairs)
+        quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
+        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet)
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
         names = [key.name for key in cut.keys]
@@ -314,7 +316,7 @@ class Comparison:
         sums = self._stack(names, metrics, cut)
         rows = find_deltas(sums, names, pairs, metrics=metrics, engine=self.engine, confidence=self.confidence)
         bands = band_keys(cut)
-        rows.sort(key=lambda row: [row[band] for band in bands])
+        rows.sort(key=lambda row: [row[band] for band in bands] or -abs(row[CONTRIBUTION] or 0.0))
         return [row | {band: band_name(row[band]) for band in bands} for row in rows]
 
     def by_ideal_cluster(
@@ -350,14 +352,16 @@ class Comparison:
         downwards = worst == (found.better == "lower")
         table = self._paired_table("Ideal clusters", pair_clusters, [pair], [found])
         moved = table.where(nw.col(column) > 0 if downwards else nw.col(column) < 0)
-        return replace(moved.sort(column, descending=downwards).head(n), quiet=())
+        return replace(moved.sort(column, descending=downwards).head(n), quiet=(EXPERIMENT, BASELINE))
 
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together."""
         pair = self._one_pair(experiment, baseline)
         frame = self.engine.checkpoint(find_changes(self._evidence, pair, self.metrics))
         order = ((MOVED, True), (WEIGHT, True), (IDEAL, False))
-        return MetricTable(_titled("What happened to the ideal clusters", [pair]), frame, self.engine, order=order)
+        quiet = (WEIGHT, *(f"{m.name}_{DELTA}" for m in self.metrics if m.name != JUDGE))
+        title = _titled("What happened to the ideal clusters", [pair])
+        return MetricTable(title, frame, self.engine, order=order, quiet=quiet)
 
     def count_changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Count the ideal clusters to which the same happened."""
@@ -376,6 +380,10 @@ class Comparison:
         return MetricTable(
             _titled("Items that moved", [pair]), frame, self.engine, order=((IDEAL, False), (ITEM, False))
         )
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
+        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.
@@ -479,14 +487,17 @@ class Comparison:
         return self.engine.read(table).load(table.column_names)
 
     def _delta_table(
-        self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, in_order: bool = True
+        self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, quiet: Sequence[str]
     ) -> MetricTable:
-        numbered = [row | {_ORDER: n, _SIZE: abs(row[CONTRIBUTION] or 0.0)} for n, row in enumerate(rows)]
-        by_size = ((EXPERIMENT, False), (_SIZE, True)) if len(pairs) > 1 else ((_SIZE, True),)
-        order = ((_ORDER, False),) if in_order else (*by_size, (_ORDER, False))
-        quiet = (EXPERIMENT, BASELINE) if len(pairs) == 1 else ()
-        frame = self._hold(_typed(pa.Table.from_pylist(numbered)))
-        return MetricTable(_titled(title, pairs), frame, self.engine, order=order, hidden=(_ORDER, _SIZE), quiet=quiet)
+        """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
+        number = {pair: n for n, pair in enumerate(pairs)}
+        ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
+        same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
+        title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
+        frame = self._hold(_typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])))
+        return MetricTable(
+            _titled(title, pairs), frame, self.engine, order=((_ORDER, False),), hidden=(_ORDER,), quiet=(*same, *quiet)
+        )
 
     def _paired_table(
         self,
@@ -559,7 +570,10 @@ def _check_place(target: Path, *, overwrite: bool) -> None:
 
 
 def _titled(title: str, pairs: Sequence[Pair]) -> str:
-    return f"{title}: {pairs[0].experiment} against {pairs[0].baseline}" if len(pairs) == 1 else title
+    experiments, baselines = {p.experiment for p in pairs}, {p.baseline for p in pairs}
+    if len(baselines) > 1:
+        return title
+    return f"{title}: {f'{experiments.pop()} ' if len(experiments) == 1 else ''}against {baselines.pop()}"
 
 
 def _named(row: Row, cut: Slicing) -> Row:

@@ -9,11 +9,26 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_WEIGHT,
+    HIGH,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    IDEAL_WEIGHT,
+    ITEM,
+    ITEMS,
+    LOW,
+    SHARE,
+    TN,
+    TP,
+    UNDEFINED,
+    WEIGHT,
+)
 from pointwise.engines.base import Engine
 from pointwise.evidence import Evidence
 from pointwise.lifting import add_up, average, sum_columns, sum_up
-from pointwise.measurement import item_metrics
+from pointwise.measurement import item_metrics, measure
 from pointwise.metrics import Metric
 from pointwise.uncertainty import (
     ERROR,
@@ -61,15 +76,12 @@ def stack_sums(
         variants: What to compare, all on one engine.
         by: Columns that make the groups.
         metrics: What to sum.
-        rows_of: Returns the measured rows of a variant, with the columns that make the groups.
+        rows_of: Returns the cells of a variant, not measured yet, with the columns that make the groups.
     """
     engine = next(iter(variants.values())).engine
-    columns = [*by, IDEAL, *sum_columns(item_metrics(metrics))]
-    parts = [
-        sum_up(rows_of(evidence), (*by, IDEAL), metrics).select(nw.lit(name).alias(VARIANT), *columns)
-        for name, evidence in variants.items()
-    ]
-    return engine.checkpoint(nw.concat(parts))
+    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
+    parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
+    return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
 
 
 def find_deltas(
@@ -103,14 +115,15 @@ def find_deltas(
     totals = _total_weights(found, metrics)
     tests = engine.collect(_paired_spread(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence))
     rows = []
-    for test in tests.to_pylist():
+    for test in sorted(tests.to_pylist(), key=lambda row: row[_PAIR]):
         pair, group = pairs[test[_PAIR]], tuple(test[key] for key in by)
         ends = [values.get((name, *group)) for name in (pair.baseline, pair.experiment)]
         shares = [totals[name] for name in (pair.baseline, pair.experiment)]
         for metric in metrics:
             head = {EXPERIMENT: pair.experiment, BASELINE: pair.baseline, **dict(zip(by, group, strict=True))}
             rows.append(head | _delta(metric, test, *ends, shares=shares))
-    return list(_adjusted(rows, by))
+    _adjust(rows, by)
+    return rows
 
 
 def _lifted(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -170,6 +183,7 @@ def _delta(
     reach, width = test[name + REACH], metric.range[1] - metric.range[0]
     has_interval = delta is not None and reach is not None
     parts = [_part(metric, row, total) for row, total in zip((baseline, experiment), shares, strict=True)]
+    p_value = two_sided_p_value(delta, test[name + ERROR], test[name + FREEDOM])
     shown, total = (experiment, shares[1]) if experiment else (baseline, shares[0])
     return {
         METRIC: name,
@@ -181,7 +195,8 @@ def _delta(
         DELTA: delta,
         DELTA + LOW: max(delta - reach, -width) if has_interval else None,
         DELTA + HIGH: min(delta + reach, width) if has_interval else None,
-        P_VALUE: two_sided_p_value(delta, test[name + ERROR], test[name + FREEDOM]),
+        P_VALUE: p_value,
+        P_ADJUSTED: p_value,
         CONTRIBUTION: None if metric.means else parts[1] - parts[0],
     }
 
@@ -192,18 +207,19 @@ def _part(metric: Metric, row: Row | None, total: Mapping[str, float]) -> float:
     return float(row[metric.name] * _defined(row, metric) / total[metric.name])
 
 
-def _adjusted(rows: list[Row], by: Sequence[str]) -> Iterator[Row]:
-    """Adjust the p-values among all groups of one pair and metric, or without groups among all pairs."""
+def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
+    """Adjust the p-values among all groups of one pair and metric, or without groups among all pairs.
+
+    A group in which nothing changed cannot differ whatever the chance, so it does not count as a test.
+    """
     families: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        family = (row[EXPERIMENT], row[BASELINE], row[METRIC]) if by else (row[METRIC],)
-        families.setdefault(family, []).append(row)
+        if row[DELTA + LOW] is not None:
+            key = (row[EXPERIMENT], row[BASELINE], row[METRIC]) if by else (row[METRIC],)
+            families.setdefault(key, []).append(row)
     for family in families.values():
-        adjusted = adjust_p_values([row[P_VALUE] for row in family])
-        for row, p in zip(family, adjusted, strict=True):
-            contribution = row.pop(CONTRIBUTION)
-            row |= {P_ADJUSTED: p, CONTRIBUTION: contribution}
-    return iter(rows)
+        for row, p in zip(family, adjust_p_values([row[P_VALUE] for row in family]), strict=True):
+            row[P_ADJUSTED] = p
 
 
 def pair_clusters(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -227,7 +243,7 @@ def pair_items(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[M
         share = (nw.col(WEIGHT) / evidence.common_weight).alias(SHARE)
         return rows.with_columns(share, nw.lit(1).alias(ITEMS), *defined)
 
-    return _paired(variants, pair, (ITEM, IDEAL), metrics, rows_of=rows_of, sided=(ACTUAL,))
+    return _paired(variants, pair, (ITEM, IDEAL), metrics, rows_of=rows_of, sided=(ACTUAL,)).drop(ITEMS)
 
 
 def _paired(
@@ -248,17 +264,27 @@ def _paired(
     names = [m.name for m in metrics]
     sums = [f"{m.name}_{CONTRIBUTION}" for m in metrics if not m.means]
     sides = {BASELINE: variants[pair.baseline], EXPERIMENT: variants[pair.experiment]}
-    values = [f"{c}_{side}" for c in (*sided, *names) for side in sides]
+    sizes = (ITEMS, WEIGHT, SHARE)
+    values = [f"{c}_{side}" for c in (*sizes, *sided, *names) for side in sides]
     parts = []
     for (side, evidence), sign in zip(sides.items(), (-1.0, 1.0), strict=True):
         frame = rows_of(evidence)
-        columns = _sided(frame, (*sided, *names), side)
+        columns = _sided(frame, (*sizes, *sided, *names), side)
         shares = _contributions(evidence, metrics, sign=sign)
-        parts.append(frame.select(*keys, ITEMS, WEIGHT, SHARE, *(columns[c] for c in values), *shares))
-    largest = (nw.col(c).max() for c in (ITEMS, WEIGHT, SHARE, *values))
-    grouped = nw.concat(parts).group_by(*keys).agg(*largest, *(nw.col(c).sum() for c in sums))
+        parts.append(frame.select(*keys, *(columns[c] for c in values), *shares))
+    grouped = nw.concat(parts).group_by(*keys)
+    rows = grouped.agg(*(nw.col(c).max() for c in values), *(nw.col(c).sum() for c in sums))
     deltas = [(nw.col(f"{n}_{EXPERIMENT}") - nw.col(f"{n}_{BASELINE}")).alias(f"{n}_{DELTA}") for n in names]
-    return grouped.with_columns(*deltas)
+    rows = rows.with_columns(*deltas, *(_either(c) for c in sizes))
+    per_metric = [f"{n}_{end}" for n in names for end in (BASELINE, EXPERIMENT, DELTA, CONTRIBUTION)]
+    both = [f"{c}_{side}" for c in sided for side in sides]
+    kept = [c for c in per_metric if c in sums or not c.endswith(CONTRIBUTION)]
+    return rows.select(*keys, *sizes, *both, *kept)
+
+
+def _either(column: str) -> nw.Expr:
+    after, before = nw.col(f"{column}_{EXPERIMENT}"), nw.col(f"{column}_{BASELINE}")
+    return nw.when(after.is_null()).then(before).otherwise(after).alias(column)
 
 
 def _sided(frame: nw.LazyFrame, columns: Sequence[str], side: str) -> dict[str, nw.Expr]:

@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
@@ -24,10 +25,11 @@ from pointwise.engines import Engine, Source, start_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
-from pointwise.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
+from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
@@ -190,7 +192,7 @@ def _outside_members(
         outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
         if inputs.weights is not None:
             outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
-    outside = outside.join(alignment.touched_clusters(cells), on=ACTUAL, how="inner")
+    outside = alignment.touching(outside, cells)
     weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
@@ -281,6 +283,10 @@ class Evaluation:
             raise UsageError("Say what to slice by: by_slice('country').")
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
+    def list_slices(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
+        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics))
+
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
     ) -> ItemExplanation | ClusterExplanation:
@@ -310,6 +316,16 @@ class Evaluation:
             kind: "over-merge", "under-merge" or "both".
         """
         return find_mistakes(self.evidence, n, kind)
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
+
+        Args:
+            beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
+                as if every item were there as often as its weight says ("replication").
+        """
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
 
     def with_attributes(self, attributes: Any) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.

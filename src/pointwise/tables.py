@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN_ROWS = 10
+_MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +157,8 @@ class MetricTable:
 
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
-        rows = self.head(SHOWN_ROWS).to_dicts()
+        most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
+        rows = self.head(most).to_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
         if any(name.endswith(LOW) for name in self.columns):
             notes.append(f"±: half the width of the {CONFIDENCE:.0%} interval")
@@ -280,13 +283,15 @@ def format_value(column: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    if isinstance(value, float):
-        if column.endswith((SHARE, UNDEFINED)):
-            return format_share(value)
-        if column.endswith(_SIGNED):
-            return format_difference(value)
-        return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-    return str(value)
+    return _format_float(column, value) if isinstance(value, float) else str(value)
+
+
+def _format_float(column: str, value: float) -> str:
+    if column.endswith((SHARE, UNDEFINED)):
+        return format_share(value)
+    if column.endswith(_SIGNED):
+        return format_difference(value)
+    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
 
 
 _WEIGHTS = ("tp", "fp", "fn", "tn")
@@ -312,6 +317,8 @@ def format_metric(value: float) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
         return "–"
+    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
+        return format_weight(value)
     text = f"{value:.4f}"
     if text == "1.0000" and value < 1:
         return ">0.9999"
@@ -342,29 +349,53 @@ def format_weight(value: float) -> str:
 
 
 def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal."""
+    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=_terminal_width(), no_color=True, highlight=False)
-    console.print(rich_table(title, columns, rows))
+    width = _terminal_width()
+    console = Console(file=buffer, width=width, no_color=True, highlight=False)
+    columns = shown_columns(columns)
+    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
+    if _least_width(columns, rows, cells) <= width:
+        console.print(_rich_table(title, columns, rows, cells))
+    else:
+        name_width = max(map(len, columns))
+        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
+        console.print("\n\n".join([title, *records]), markup=False)
     if note:
-        console.print(note)
+        console.print(note, markup=False)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
-def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
-    """Lay rows out as a Rich table."""
+def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
+    """Return how wide a table must be so that no number breaks; text and headers may."""
+    widths = []
+    for number, column in enumerate(columns):
+        longest = max((len(row[number]) for row in cells), default=0)
+        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
+    return sum(width + _PADDING for width in widths)
+
+
+_LEAST_TEXT_WIDTH = 12
+_PADDING = 3
+
+
+def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
+    return any(isinstance(row.get(column), (int, float)) for row in rows)
+
+
+def _rich_table(
+    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
+) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold")
+        is_number = _is_number(column, rows)
+        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for texts in cells:
         table.add_row(*(Text(text) for text in texts))
     return table
@@ -384,10 +415,7 @@ def _one_line(text: str) -> str:
 
 
 def _terminal_width() -> int:
-    try:
-        return max(60, os.get_terminal_size().columns)
-    except OSError:
-        return 120
+    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
 
 
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:

@@ -207,10 +207,14 @@ def _error(name: str) -> nw.Expr:
     return nw.when(has_spread).then(error).alias(name + ERROR)
 
 
+def _at_least(value: nw.Expr, least: float) -> nw.Expr:
+    return nw.when(value < least).then(nw.lit(least)).otherwise(value)
+
+
 def _freedom(name: str) -> nw.Expr:
     square, fourth = nw.col(name + _SQUARE), nw.col(name + _FOURTH)
     estimate = COLUMNS.minimum(3 * square * square / fourth, nw.col(name + _COUNTED).cast(nw.Float64) - 1)
-    return nw.when(fourth > 0).then(COLUMNS.maximum(estimate, 1.0)).alias(name + FREEDOM)
+    return nw.when(fourth > 0).then(_at_least(estimate, 1.0)).alias(name + FREEDOM)
 
 
 def _reach(name: str, confidence: float) -> nw.Expr:
@@ -232,7 +236,7 @@ def _ends(metric: Metric) -> Iterator[nw.Expr]:
             end = least + (most - least) / (1 + (-sign * way).exp() / odds)
             end = nw.when((value > least) & (value < most)).then(end)
         else:
-            end = COLUMNS.maximum(COLUMNS.minimum(value + sign * reach, most), least)
+            end = _at_least(COLUMNS.minimum(value + sign * reach, most), least)
         yield end.alias(metric.name + suffix)
 
 
@@ -242,7 +246,7 @@ def two_sided_p_value(delta: float | None, error: float | None, freedom: float |
     A difference of exactly zero without any spread is no evidence at all; one without spread cannot be tested.
     """
     if error is None or delta is None:
-        return 1.0 if delta == 0 else None
+        return 1.0 if delta is not None and abs(delta) < _NO_SPREAD else None
     return two_sided_p(delta / error, freedom or 1.0)
 
 
