@@ -10,9 +10,10 @@ import pytest
 
 import pointwise as pw
 from browser import Browser, open_browser
+from pointwise.comparison import Comparison, compare
 from pointwise.report import sentences
 from pointwise.report.grids import MOST_TEXT, clip
-from pointwise.tables import format_metric, format_weight
+from pointwise.tables import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"
 EVIL_SCRIPT = "</script><script>alert(2)</script>"
@@ -27,6 +28,9 @@ HOSTILE = (
     "&lt;b&gt; &amp;",
     "long " * 4_000,
 )
+
+
+PAGES = ("report", "compared", "hostile", "hostile_compared")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,36 @@ def report(evaluation: pw.Evaluation, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    data = pw.datasets.patentsview()
+    return compare(
+        ideal=data.truth,
+        variants={name: data.releases[name] for name in ("2020-09-29", "2020-12-29", "2022-06-30")},
+        baseline="2020-09-29",
+        weight="num_claims",
+        weights=data.attributes,
+        attributes=data.attributes,
+        slices=["country"],
+        outside="wrong",
+        on="shared",
+    )
+
+
+@pytest.fixture(scope="module")
+def compared(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return comparison.report(tmp_path_factory.mktemp("compared") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def hostile_compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    ideal = {item: f"ideal {item}" for item in HOSTILE} | {f"{item} 2": f"ideal {item}" for item in HOSTILE}
+    other = dict.fromkeys(ideal, "one")
+    other |= {f"{item} 2": f"actual {item}" for item in HOSTILE}
+    made = compare(ideal=ideal, variants={EVIL: other, EVIL_SCRIPT: ideal}, slices=["ideal_cluster_size"])
+    return made.report(tmp_path_factory.mktemp("hostile") / "report.html")
+
+
+@pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ideal = {item: f"ideal {item}" for item in HOSTILE} | {f"{item} 2": f"ideal {item}" for item in HOSTILE}
     actual = dict.fromkeys(ideal, EVIL_SCRIPT) | {f"{item} 2": f"actual {item}" for item in HOSTILE}
@@ -65,10 +99,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return evaluation.report(tmp_path_factory.mktemp("hostile") / "report.html", title=EVIL)
 
 
-def test_opens_without_errors_and_without_a_network(browser: Browser, report: Path):
-    browser.open(report)
+@pytest.mark.parametrize("page", PAGES)
+def test_opens_without_errors_and_without_a_network(browser: Browser, page: str, request: pytest.FixtureRequest):
+    path = request.getfixturevalue(page)
+    browser.open(path)
     assert browser.messages() == []
-    assert browser.requests() == [report.as_uri()]
+    assert browser.requests() == [path.as_uri()]
+    assert path.stat().st_size < 2_000_000
 
 
 def test_headline_numbers_are_those_of_the_evaluation(browser: Browser, report: Path, evaluation: pw.Evaluation):
@@ -150,7 +187,7 @@ def test_drills_down_by_keyboard_to_cells_and_items(browser: Browser, report: Pa
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("page", ["report", "hostile"])
+@pytest.mark.parametrize("page", PAGES)
 def test_nothing_overlaps(browser: Browser, page: str, width: int, request: pytest.FixtureRequest):
     browser.open(request.getfixturevalue(page), width=width)
     browser.run("document.querySelectorAll('.opens').forEach((b, n) => { if (n % 40 === 0) b.click(); })")
@@ -159,7 +196,7 @@ def test_nothing_overlaps(browser: Browser, page: str, width: int, request: pyte
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", ["report", "hostile"])
+@pytest.mark.parametrize("page", PAGES)
 def test_is_accessible(browser: Browser, page: str, scheme: str, request: pytest.FixtureRequest):
     browser.open(request.getfixturevalue(page), scheme=scheme)
     browser.run("document.querySelector('.opens').click()")
@@ -217,8 +254,41 @@ def test_the_policy_refuses_a_script_that_got_in_anyway(browser: Browser, report
     assert any("Content Security Policy" in message for message in browser.messages())
 
 
-def test_size_is_bounded(report: Path):
-    assert report.stat().st_size < 2_000_000
+def test_verdicts_are_those_of_the_comparison(browser: Browser, compared: Path, comparison: Comparison):
+    browser.open(compared)
+    words = {"better": "▲ better", "worse": "▼ worse"}
+    for row in comparison.deltas(experiment="2022-06-30").to_dicts():
+        assert browser.texts(f"[data-metric={row['metric']}]") == [format_difference(row["delta"])]
+        is_clear = row["delta_low"] > 0 or row["delta_high"] < 0
+        is_better = (row["delta"] > 0) == (pw.METRICS[row["metric"]].better == "higher")
+        word = words["better" if is_better else "worse"] if is_clear else "– no clear difference"
+        assert browser.texts(f"[data-metric={row['metric']}] + p") == [word]
+    assert "2022-06-30 is clearly better than 2020-09-29 on recall" in browser.texts("p.lead")[0]
+
+
+def test_all_variants_are_listed_with_their_values(browser: Browser, compared: Path, comparison: Comparison):
+    browser.open(compared)
+    assert column(browser, "variants", 0) == comparison.variants
+    places = {text.split("\u00a0")[0]: n for n, text in enumerate(browser.texts("#variants thead th"))}
+    recalls = [format_metric(comparison[name].overall["recall"]) for name in comparison.variants]
+    assert column(browser, "variants", places["recall"]) == recalls
+    assert column(browser, "differences", 0) == ["2020-12-29", "2022-06-30"]
+
+
+def test_drills_down_to_cells_before_and_after(browser: Browser, compared: Path, comparison: Comparison):
+    browser.open(compared)
+    row = comparison.changes(experiment="2022-06-30").head(1).to_dicts()[0]
+    browser.find("#clusters-changed .opens").click()
+    notes = browser.texts("#clusters-changed-1 .opened > p")
+    assert notes[0].startswith(f"In 2020-09-29 it lies in {row['pieces_baseline']} actual cluster")
+    assert notes[1].startswith(f"In 2022-06-30 it lies in {row['pieces_experiment']} actual cluster")
+
+
+def test_hostile_variants_show_as_text(browser: Browser, hostile_compared: Path):
+    browser.open(hostile_compared)
+    assert browser.texts("h1") == [f"Is {EVIL_SCRIPT} better than {EVIL}?"]
+    assert browser.run("return document.querySelectorAll('img, iframe, script[src]').length") == 0
+    assert browser.run("return document.scripts.length") == 1
 
 
 def test_long_values_are_cut():

@@ -23,6 +23,7 @@ from pointwise.charts.style import (
     clip,
     compose,
     compose_row,
+    number_axis,
     require_rows,
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
@@ -74,7 +75,7 @@ def _histogram(evaluation: Evaluation, name: str, number: int) -> Any:
     drawn = bars.encode(
         x=alt.X("low:Q", title=name, axis=x_axis, scale=x_scale),
         x2="end:Q",
-        y=alt.Y("share:Q", title=title, axis=alt.Axis(format="%", tickCount=5), scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("share:Q", title=title, axis=number_axis(5, format="%"), scale=alt.Scale(domain=[0, 1])),
         y2=alt.datum(0),
     )
     return drawn.properties(width=WIDTH // 2 - 30, height=150)
@@ -97,8 +98,8 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED
     tips["costs"] = f"adds to the {COST_RATES[column].replace('_', '-').replace('-rate', ' rate')}"
     least = {name: _floor(row[name] for row in rows) for name in ("recall", "precision")}
     scale = {name: alt.Scale(domain=[floor, 1], nice=False, padding=16) for name, floor in least.items()}
-    x = alt.X("recall:Q", scale=scale["recall"], axis=alt.Axis(tickCount=10))
-    y = alt.Y("precision:Q", scale=scale["precision"], axis=alt.Axis(tickCount=5))
+    x = alt.X("recall:Q", scale=scale["recall"], axis=number_axis(10))
+    y = alt.Y("precision:Q", scale=scale["precision"], axis=number_axis(5))
     names = _place_names(rows, least, named)
     color = IDEAL_COLOR if side == "ideal" else ACTUAL_COLOR
     bubbles = base(rows, tips).mark_circle(color=color, opacity=0.55, stroke=color, strokeWidth=1)
@@ -195,11 +196,7 @@ def coverage(evaluation: Evaluation) -> LayeredChart:
     bars = base([r for r in rows if r["amount"] > 0], tips).mark_bar(size=20)
     words = "; ".join(f"{r['bar']}, {r['part']}: {r['told']} ({r['share']})" for r in rows)
     return compose(
-        [
-            bars.encode(
-                x=alt.X("start:Q", title=unit, axis=alt.Axis(tickCount=5, format="~s")), x2="end:Q", y=y, color=color
-            )
-        ],
+        [bars.encode(x=alt.X("start:Q", title=unit, axis=number_axis(5, format="~s")), x2="end:Q", y=y, color=color)],
         title="What the numbers rest on",
         description=f"Bars of {unit}. {words}.",
         height=70,
@@ -238,7 +235,7 @@ def mistakes(evaluation: Evaluation, n: int = 10, *, found: Mistakes | None = No
         legend=alt.Legend(title=None, orient="bottom", columnPadding=30),
     )
     y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=260))
-    bars = base(rows, tips).mark_bar(size=14).encode(x=alt.X("cost:Q", axis=alt.Axis(tickCount=5)), y=y, color=color)
+    bars = base(rows, tips).mark_bar(size=14).encode(x=alt.X("cost:Q", axis=number_axis(5)), y=y, color=color)
     rates = " and ".join(f"{name.replace('_', ' ')} {format_metric(value)}" for name, value in listed.rates.items())
     return compose(
         [bars],
@@ -344,7 +341,7 @@ def dots(
     rules = base(told).mark_rule(color=IDEAL_COLOR, strokeWidth=2)
     points = base(told, tips).mark_circle(color=IDEAL_COLOR, size=70, opacity=1)
     layers = [
-        rules.encode(x=alt.X("low:Q", title=metric, scale=zero, axis=alt.Axis(tickCount=6)), x2="high:Q", y=y),
+        rules.encode(x=alt.X("low:Q", title=metric, scale=zero, axis=number_axis(6)), x2="high:Q", y=y),
         points.encode(x=alt.X("value:Q", scale=zero), y=y),
     ]
     if reference is not None:

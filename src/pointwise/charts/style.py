@@ -97,6 +97,11 @@ def base(rows: Sequence[Mapping[str, Any]], tips: Mapping[str, str] | None = Non
     return alt.Chart(alt.Data(values=spoken)).encode(tooltip=tooltips, description="spoken:N")
 
 
+def number_axis(count: int = 5, **options: Any) -> Any:
+    """Make an axis of numbers that leaves out those that would stand on one another."""
+    return alt.Axis(tickCount=count, labelOverlap=True, labelSeparation=6, **options)
+
+
 def _spoken(row: Mapping[str, Any], tips: Mapping[str, str]) -> str:
     return "; ".join(f"{label}: {row[field]}" for field, label in tips.items() if row.get(field) not in (None, ""))
 

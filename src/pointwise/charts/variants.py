@@ -24,6 +24,7 @@ from pointwise.charts.style import (
     base,
     clip,
     compose,
+    number_axis,
     require_rows,
 )
 from pointwise.columns import IDEAL, ITEMS, SHARE
@@ -80,7 +81,7 @@ def deltas(
     scale = alt.Scale(nice=False, padding=12, zero=True)
     color = _verdict_color()
     rules, points = base(rows).mark_rule(strokeWidth=2), base(rows, tips).mark_circle(size=70, opacity=1)
-    axis = alt.Axis(tickCount=6, format="+.2~g")
+    axis = number_axis(6, format="+.2~g")
     layers = [
         base([{"x": 0}]).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q"),
         rules.encode(
@@ -164,7 +165,7 @@ def movers(
     tips |= {"before": "before", "after": "after", "count": "items"}
     bars = base(rows, tips).mark_bar(size=14)
     drawn = bars.encode(
-        x=alt.X("x:Q", title=f"adds to the change of {name}", axis=alt.Axis(tickCount=6, format="+.2~g")),
+        x=alt.X("x:Q", title=f"adds to the change of {name}", axis=number_axis(6, format="+.2~g")),
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
         color=_verdict_color(_VERDICTS[:2]),
     )
@@ -214,7 +215,7 @@ def history(
     require_rows(points, f"no values of {', '.join(names)}")
     order = [clip(row[key], 24) for row in found]
     x = alt.X("name:N", sort=order, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True))
-    y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=5))
+    y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=number_axis(5))
     scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
     color = alt.Color("metric:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
     tips = {"name": key, "metric": "metric", "told": "value", "between": "95% interval", "when": "created"}
@@ -313,7 +314,7 @@ def distance_map(matrix: Mapping[tuple[str, str], float] | Any, *, names: Sequen
     points, kept = scale_down(values)
     reach = max(float(np.abs(points).max()), 1e-12) * 1.25
     rows = [{"name": name, "x": x, "y": y} for name, (x, y) in zip(shown, points.tolist(), strict=True)]
-    axis = alt.Axis(tickCount=4, format="~g")
+    axis = number_axis(4, format="~g")
     frame = alt.Scale(domain=[-reach, reach], nice=False)
     x, y = alt.X("x:Q", title=None, scale=frame, axis=axis), alt.Y("y:Q", title=None, scale=frame, axis=axis)
     dots = base(rows, {"name": "clustering"}).mark_circle(size=80, color=IDEAL_COLOR, opacity=0.9).encode(x=x, y=y)
