@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 from browser import open_browser
-
 from pointwise.demo import REPORT, compare_releases
 
 WIDTH, HEIGHT = 1200, 1330

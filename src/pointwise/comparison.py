@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from html import escape
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
@@ -44,6 +43,7 @@ from pointwise.folders import whole_folder
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.notebook import draw_notes
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
@@ -450,8 +450,7 @@ class Comparison:
         return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return notes + "".join(table._repr_html_() for table in self._tables())
+        return draw_notes(self.notes) + "".join(table._repr_html_() for table in self._tables())
 
     def _tables(self) -> list[MetricTable]:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +27,7 @@ from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes,
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
@@ -403,8 +403,8 @@ class Evaluation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(line)}</p>" for line in [*self.summary(), *self.warnings])
-        return notes + self.overall._repr_html_()
+        lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
+        return draw_notes(lines) + self.overall._repr_html_()
 
     def summary(self) -> list[str]:
         """Say in a few lines what was compared and under which policies."""
