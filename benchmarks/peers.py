@@ -2,8 +2,8 @@
 
     python benchmarks/peers.py [--largest 1000000]
 
-Needs the dependency group `bench`. Every peer is given its own favourite form of input, made beforehand. A peer that took
-over five seconds is not asked for the next size; one that fails says why. Writes `benchmarks/results/peers.*`.
+Needs the dependency group `bench`. Every peer is given its own favourite form of input, made beforehand. A peer that
+took over five seconds is not asked for the next size; one that fails says why. Writes `benchmarks/results/peers.*`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from _measure import best_of, save
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
