@@ -287,7 +287,7 @@ def test_any_text_is_an_id(engine):
 def test_any_text_in_a_csv_is_an_id(engine, tmp_path):
     path = tmp_path / "a [1]*?'.csv"
     pl.DataFrame({"item": NASTY, "cluster": NASTY}).write_csv(path, quote_style="always")
-    evaluation = evaluate(engine, ideal=path, actual={item: 1 for item in NASTY})
+    evaluation = evaluate(engine, ideal=path, actual=dict.fromkeys(NASTY, 1))
     assert evaluation.coverage.common_items == len(NASTY)
 
 

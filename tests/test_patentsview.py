@@ -6,10 +6,11 @@ import pointwise as pw
 
 
 @pytest.mark.parametrize(
-    ("release", "common", "missing", "recall", "strict_precision"),
-    [("2017-08-08", 9_752, 3_715, 0.96221, 0.93595), ("2022-06-30", 13_467, 0, 0.97749, 0.93184)],
+    ("release", "expected"),
+    [("2017-08-08", (9_752, 3_715, 0.96221, 0.93595)), ("2022-06-30", (13_467, 0, 0.97749, 0.93184))],
 )
-def test_releases_against_the_truth(engine, release, common, missing, recall, strict_precision):
+def test_releases_against_the_truth(engine, release, expected):
+    common, missing, recall, strict_precision = expected
     data = pw.datasets.patentsview()
     inputs = {"ideal": data.truth, "actual": data.releases[release], "engine": engine}
     evaluation = pw.evaluate(**inputs)

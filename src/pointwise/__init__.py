@@ -3,6 +3,7 @@
 from narwhals.stable.v2 import col
 
 from pointwise import datasets
+from pointwise.comparison import Comparison, compare, load_comparison
 from pointwise.coverage import Coverage
 from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
@@ -15,6 +16,7 @@ from pointwise.version import __version__
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Coverage",
     "Evaluation",
     "Gate",
@@ -27,10 +29,12 @@ __all__ = [
     "RunError",
     "__version__",
     "col",
+    "compare",
     "datasets",
     "evaluate",
     "gate",
     "history",
     "load",
+    "load_comparison",
     "metric",
 ]

@@ -57,9 +57,11 @@ def outside_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
     return aligned.filter(nw.col(IDEAL).is_null())
 
 
-def touched_clusters(cells: nw.LazyFrame) -> nw.LazyFrame:
-    """List the actual clusters that hold an item of T."""
-    return cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
+def touching(members: nw.LazyFrame, cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the members of actual clusters that hold a common item."""
+    touched = cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
+    dtype = touched.collect_schema()[ACTUAL]  # text if a policy made up ids, whatever the clustering has
+    return members.with_columns(nw.col(ACTUAL).cast(dtype)).join(touched, on=ACTUAL, how="inner")
 
 
 def is_bad_weight() -> nw.Expr:

@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
@@ -28,6 +29,7 @@ from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabul
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
+from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
@@ -54,6 +56,7 @@ def evaluate(
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Sequence[Any] = (),
+    intervals: bool = True,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -83,6 +86,8 @@ def evaluate(
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
+            they are shown.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: The engine to run on; by default one of its own.
@@ -105,7 +110,8 @@ def evaluate(
     engine = engine or start_engine(memory_limit=memory_limit, threads=threads)
     phase("reading")
     inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
-    return evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    evaluation = evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    return replace(evaluation, shows_intervals=intervals)
 
 
 def _as_specs(slices: Any) -> tuple[Any, ...]:
@@ -183,7 +189,7 @@ def _outside_members(
         outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
         if inputs.weights is not None:
             outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
-    outside = outside.join(alignment.touched_clusters(cells), on=ACTUAL, how="inner")
+    outside = alignment.touching(outside, cells)
     weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
@@ -217,6 +223,7 @@ class Evaluation:
         options: How the inputs were read.
         sources: The tables that were read, by role.
         find_coverage: Counts what is common and what is left out.
+        shows_intervals: Whether the overall metrics and the slices show intervals.
     """
 
     evidence: Evidence
@@ -224,6 +231,7 @@ class Evaluation:
     options: Options
     sources: Mapping[str, Source]
     find_coverage: Callable[[], Coverage]
+    shows_intervals: bool = True
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -233,7 +241,8 @@ class Evaluation:
     @cached_property
     def overall(self) -> Overall:
         """The metrics of all common items together."""
-        return lift_overall(self.evidence, self.metrics)
+        overall = lift_overall(self.evidence, self.metrics)
+        return overall if self.shows_intervals else replace(overall, find_intervals=None)
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
@@ -251,7 +260,9 @@ class Evaluation:
         """List every common item with its confusion matrix and metrics."""
         return tabulate_items(self.evidence, self._chosen(metrics))
 
-    def by_slice(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_slice(
+        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool | None = None
+    ) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
 
         Args:
@@ -260,11 +271,14 @@ class Evaluation:
                 "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
                 the slices given to `evaluate`.
             metrics: Names of metrics; by default those of the evaluation.
+            intervals: Whether to add the ends of every metric's interval (`<metric>_low`, `<metric>_high`) and the
+                number of ideal clusters behind it; by default as `evaluate` was told.
         """
+        intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
         if not specs:
             raise UsageError("Say what to slice by: by_slice('country').")
-        return tabulate_slices(self.evidence, specs, self._chosen(metrics))
+        return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
     def list_slices(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
         """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
@@ -299,6 +313,16 @@ class Evaluation:
             kind: "over-merge", "under-merge" or "both".
         """
         return find_mistakes(self.evidence, n, kind)
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
+
+        Args:
+            beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
+                as if every item were there as often as its weight says ("replication").
+        """
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
 
     def with_attributes(self, attributes: Any) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.

@@ -20,7 +20,7 @@ def as_table(source: Any) -> Any:
         return _table(source.index.to_numpy(), source.array)
     if hasattr(source, "__arrow_c_stream__") and not _is_labels(source):
         return source
-    if hasattr(source, "columns") or hasattr(source, "collect_schema"):
+    if hasattr(source, "collect_schema") or hasattr(source, "columns"):  # in this order: Polars warns of the latter
         return source
     if _is_labels(source):
         return _table(range(len(source)), source)

@@ -35,6 +35,12 @@ Metrics = Annotated[
         "--metric", "-m", metavar="NAME", help="A metric to show; repeat for several.", rich_help_panel=_OUTPUT
     ),
 ]
+Related = Annotated[
+    bool,
+    typer.Option(
+        "--related", help="Show the metrics of other families too: pairs, B-cubed, V-measure.", rich_help_panel=_OUTPUT
+    ),
+]
 Slices = Annotated[
     list[str] | None,
     typer.Option(
