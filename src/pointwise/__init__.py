@@ -7,6 +7,7 @@ from pointwise.comparison import Comparison, compare, load_comparison
 from pointwise.coverage import Coverage
 from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
+from pointwise.gates import Gate, gate
 from pointwise.metrics import METRICS, Metric, metric
 from pointwise.mistakes import Mistake, Mistakes
 from pointwise.runs import history, load
@@ -18,6 +19,7 @@ __all__ = [
     "Comparison",
     "Coverage",
     "Evaluation",
+    "Gate",
     "Metric",
     "MetricTable",
     "Mistake",
@@ -30,6 +32,7 @@ __all__ = [
     "compare",
     "datasets",
     "evaluate",
+    "gate",
     "history",
     "load",
     "load_comparison",

@@ -24,7 +24,7 @@ from pointwise.engines import Engine, Source, start_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
-from pointwise.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
@@ -277,6 +277,10 @@ class Evaluation:
         if not specs:
             raise UsageError("Say what to slice by: by_slice('country').")
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
+
+    def list_slices(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
+        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics))
 
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20

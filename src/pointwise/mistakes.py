@@ -10,7 +10,6 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
-import pyarrow as pa
 
 from pointwise.columns import (
     ACTUAL,
@@ -32,6 +31,7 @@ from pointwise.validation import count
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
 Kind = Literal["over-merge", "under-merge", "both"]
 
@@ -140,12 +140,19 @@ class Mistakes(Sequence[Mistake]):
         """Return one of the mistakes listed, or several."""
         return self.mistakes[index]
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of the facts that `to_dicts` gives of a mistake."""
+        return list(_FIELDS)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the mistakes listed as dictionaries."""
         return [mistake.to_dict() for mistake in self.mistakes]
 
     def to_arrow(self) -> pa.Table:
         """Return the mistakes listed as a PyArrow table; ids are text where they are of several types."""
+        import pyarrow as pa
+
         return pa.table({name: _as_array(values) for name, values in self._columns().items()})
 
     def to_pandas(self) -> pd.DataFrame:
@@ -190,6 +197,8 @@ def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
 
 
 def _as_array(values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -335,6 +344,8 @@ class _Side:
 
 def _as_frame(evidence: Evidence, side: str, other: str, keys: Iterable[tuple[Any, Any]]) -> nw.LazyFrame:
     """Turn pairs of clusters into a frame on the engine, to join cells or items with."""
+    import pyarrow as pa
+
     pairs = sorted(keys, key=str)
     table = pa.table({side: [a for a, _ in pairs], other: [b for _, b in pairs]})
     return evidence.engine.read(table).load([side, other])

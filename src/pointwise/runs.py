@@ -6,9 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from pointwise.columns import ITEMS, WEIGHT
 from pointwise.coverage import coverage_of
@@ -20,6 +18,9 @@ from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.progress import phase
 from pointwise.store import read_evidence, read_options, read_run, read_sources
 from pointwise.tables import MetricTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _COVERAGE = ("common_share", "outside_share")
 
@@ -127,6 +128,8 @@ def _history_row(folder: Path, top: Path) -> dict[str, Any]:
 
 
 def _history_table(rows: list[dict[str, Any]], metrics: list[str]) -> pa.Table:
+    import pyarrow as pa
+
     def column(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -344,15 +345,40 @@ def format_weight(value: float) -> str:
 
 
 def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal."""
+    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=_terminal_width(), no_color=True, highlight=False)
-    console.print(rich_table(title, columns, rows))
+    width = _terminal_width()
+    console = Console(file=buffer, width=width, no_color=True, highlight=False)
+    columns = shown_columns(columns)
+    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
+    if _least_width(columns, rows, cells) <= width:
+        console.print(rich_table(title, columns, rows))
+    else:
+        name_width = max(map(len, columns))
+        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
+        console.print("\n\n".join([title, *records]), markup=False)
     if note:
-        console.print(note)
+        console.print(note, markup=False)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
+    """Return how wide a table must be so that no number breaks; text and headers may."""
+    widths = []
+    for number, column in enumerate(columns):
+        longest = max((len(row[number]) for row in cells), default=0)
+        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
+    return sum(width + _PADDING for width in widths)
+
+
+_LEAST_TEXT_WIDTH = 12
+_PADDING = 3
+
+
+def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
+    return any(isinstance(row.get(column), (int, float)) for row in rows)
 
 
 def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
@@ -365,8 +391,9 @@ def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]
     columns = shown_columns(columns)
     cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+        is_number = _is_number(column, rows)
+        justify: Any = "right" if is_number else "left"
+        table.add_column(Text(header), justify=justify, overflow="fold", no_wrap=is_number)
     for texts in cells:
         table.add_row(*(Text(text) for text in texts))
     return table
@@ -386,10 +413,7 @@ def _one_line(text: str) -> str:
 
 
 def _terminal_width() -> int:
-    try:
-        return max(60, os.get_terminal_size().columns)
-    except OSError:
-        return 120
+    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
 
 
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:

@@ -24,7 +24,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEMS, LOW, SHARE, WEIGHT
-from pointwise.confusion import COLUMNS
 from pointwise.errors import UsageError
 from pointwise.lifting import add_up, average, columns_of, defined_weight, of_means, sum_columns
 from pointwise.measurement import item_metrics
@@ -209,8 +208,13 @@ def _error(name: str) -> nw.Expr:
 
 def _freedom(name: str) -> nw.Expr:
     square, fourth = nw.col(name + _SQUARE), nw.col(name + _FOURTH)
-    estimate = COLUMNS.minimum(3 * square * square / fourth, nw.col(name + _COUNTED).cast(nw.Float64) - 1)
-    return nw.when(fourth > 0).then(COLUMNS.maximum(estimate, 1.0)).alias(name + FREEDOM)
+    most = nw.col(name + _COUNTED).cast(nw.Float64) - 1
+    return nw.when(fourth > 0).then(_within(3 * square * square / fourth, 1.0, most)).alias(name + FREEDOM)
+
+
+def _within(value: nw.Expr, low: float, high: nw.Expr) -> nw.Expr:
+    lesser = nw.when(value > high).then(high).otherwise(value)
+    return nw.when(lesser < low).then(nw.lit(low)).otherwise(lesser)
 
 
 def _reach(name: str, confidence: float) -> nw.Expr:
@@ -228,11 +232,11 @@ def _ends(metric: Metric) -> Iterator[nw.Expr]:
     for sign, suffix in ((-1, LOW), (1, HIGH)):
         if np.isfinite(least) and np.isfinite(most):
             odds = (value - least) / (most - value)
-            way = COLUMNS.minimum(reach * (most - least) / ((value - least) * (most - value)), _LONGEST_WAY)
+            way = _within(reach * (most - least) / ((value - least) * (most - value)), 0.0, nw.lit(_LONGEST_WAY))
             end = least + (most - least) / (1 + (-sign * way).exp() / odds)
             end = nw.when((value > least) & (value < most)).then(end)
         else:
-            end = COLUMNS.maximum(COLUMNS.minimum(value + sign * reach, most), least)
+            end = _within(value + sign * reach, least, nw.lit(most))
         yield end.alias(metric.name + suffix)
 
 
