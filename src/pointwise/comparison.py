@@ -92,8 +92,8 @@ def compare(
         >>> import pointwise as pw
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]],
         ...                         variants={"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]})
-        >>> comparison.delta("recall")
-        0.3333333333333333
+        >>> round(comparison.delta("recall"), 4)
+        0.3333
     """
     if on not in get_args(On):
         raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")

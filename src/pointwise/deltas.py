@@ -12,6 +12,8 @@ import pyarrow as pa
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_WEIGHT,
+    FN,
+    FP,
     HIGH,
     IDEAL,
     IDEAL_CLUSTERS,
@@ -79,7 +81,7 @@ def stack_sums(
         rows_of: Returns the cells of a variant, not measured yet, with the columns that make the groups.
     """
     engine = next(iter(variants.values())).engine
-    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
+    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, FP, FN, TN, IDEAL_WEIGHT, ACTUAL_WEIGHT)
     parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
     return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
 

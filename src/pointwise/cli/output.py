@@ -27,14 +27,23 @@ def say(message: str) -> None:
 
 def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> None:
     """Write a table of metrics; one for people is cut at some rows unless a limit is given."""
-    total = None
-    if limit is None and kind in (Format.table, Format.markdown):
-        total, limit = len(table), SHOWN_ROWS
-    table = table if limit is None else table.head(limit)
-    rows = table.to_dicts()
-    note = f"{len(rows)} of {total:,} rows; --limit shows more" if total is not None and total > len(rows) else ""
-    columns = table.drawn_columns if kind in (Format.table, Format.markdown) else table.columns
-    put_rows(table.title, rows, kind, columns=columns, note=note)
+    if kind in (Format.table, Format.markdown):
+        put_text(draw_cut(table, kind, limit=limit))
+    else:
+        table = table if limit is None else table.head(limit)
+        put_rows(table.title, table.to_dicts(), kind, columns=table.columns)
+
+
+def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> str:
+    """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
+    from pointwise.tables import draw_table
+
+    rows = table.head(limit or SHOWN_ROWS).to_dicts()
+    total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
+    notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
+    note = "; ".join([*notes, *table.notes])
+    draw = draw_markdown if kind is Format.markdown else draw_table
+    return draw(table.title, table.drawn_columns, rows, note=note)
 
 
 def put_rows(
