@@ -109,7 +109,7 @@ def lift_with_intervals(
     spreads = [name + suffix for name in names for suffix in (ERROR, FREEDOM, REACH)]
     grouped = spread(rows, by, names, confidence=confidence, carry=sum_columns(item_metrics(metrics)))
     lifted = average(grouped, by, metrics=metrics, total_weight=total_weight, carry=[IDEAL_CLUSTERS, *spreads])
-    per_metric: list[Any] = [c for m in metrics for c in (*columns_of(m), *_ends(m))]
+    per_metric: list[Any] = [c for m in metrics for c in (*columns_of(m), *interval_ends(m))]
     return lifted.select(*by, ITEMS, WEIGHT, SHARE, IDEAL_CLUSTERS, *per_metric)
 
 
@@ -225,7 +225,7 @@ def _reach(name: str, confidence: float) -> nw.Expr:
     return (critical * nw.col(name + ERROR)).alias(name + REACH)
 
 
-def _ends(metric: Metric) -> Iterator[nw.Expr]:
+def interval_ends(metric: Metric) -> Iterator[nw.Expr]:
     """Return both ends of a value's interval, symmetric on the logit scale where the range has two ends."""
     value, reach = nw.col(metric.name), nw.col(metric.name + REACH)
     least, most = metric.range
