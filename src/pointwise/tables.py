@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pointwise.conditions import parse_condition
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.metrics import find_metric
+from pointwise.notebook import draw_grid
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -425,10 +425,5 @@ def _terminal_width() -> int:
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
     """Draw rows as an HTML table for a notebook."""
     columns = shown_columns(columns)
-    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(format_cell(c, row))}</td>" for c in columns) + "</tr>" for row in rows
-    )
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
-    foot = f"<p>{escape(note)}</p>" if note else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
+    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)
