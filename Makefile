@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check browser screenshot format coverage clean
+.PHONY: demo test check bench bench-billion browser screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
@@ -18,6 +18,16 @@ check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)  ## Measure speed and memory next to peers and limits; about a quarter of an hour.
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/labels.py --largest 1000000
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/everyday.py
+
+bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and half an hour.
+	$(BIN)/python benchmarks/billion.py
 
 # What the browser tests need. Where it cannot be installed they are skipped, or fail if CI=true.
 browser: $(READY)

@@ -13,6 +13,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
@@ -32,6 +33,7 @@ from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
+from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 
 if TYPE_CHECKING:
@@ -356,6 +358,18 @@ class Evaluation:
         check_place(Path(path), overwrite=overwrite)
         found = Findings(self.evidence, self.metrics, self.options, self.sources, self.coverage, self.overall)
         return write_run(found, path, overwrite=overwrite)
+
+    def bootstrap(
+        self, *, metrics: Sequence[str] | str | None = None, resamples: int = RESAMPLES, seed: int = 0
+    ) -> dict[str, Interval]:
+        """Return intervals of the overall metrics by drawing the ideal clusters again and again.
+
+        Args:
+            metrics: Names of metrics; by default those of the evaluation.
+            resamples: How often to draw.
+            seed: Where the random numbers start; the same seed gives the same intervals.
+        """
+        return bootstrap_values(self.evidence, self._chosen(metrics), resamples=resamples, seed=seed)
 
     @property
     def plot(self) -> EvaluationPlots:

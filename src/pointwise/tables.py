@@ -65,6 +65,12 @@ class MetricTable:
         """Names of the columns that a drawing shows."""
         return [c for c in self.columns if c not in self.quiet]
 
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading a drawing."""
+        has_intervals = any(name.endswith(LOW) for name in self.columns)
+        return [f"±: half the width of the {CONFIDENCE:.0%} interval"] if has_intervals else []
+
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
         self._require(by)
@@ -160,9 +166,7 @@ class MetricTable:
         most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
         rows = self.head(most).to_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
-        if any(name.endswith(LOW) for name in self.columns):
-            notes.append(f"±: half the width of the {CONFIDENCE:.0%} interval")
-        return rows, "; ".join(notes)
+        return rows, "; ".join([*notes, *self.notes])
 
     def __repr__(self) -> str:
         """Draw the first rows as text."""
