@@ -57,29 +57,42 @@ def compose(
     layers: Sequence[Any], *, title: str, description: str, subtitle: str = "", width: int = WIDTH, height: int
 ) -> LayeredChart:
     """Lay marks over one another as one chart with its title and a description for those who cannot see it."""
-    chart = LayeredChart(layer=list(layers)).properties(width=width, height=height)
-    finished: LayeredChart = _finish(chart, title, subtitle, description)
-    return finished
+    look = _look(title, subtitle, description)
+    return LayeredChart(layer=list(layers), width=width, height=height, **look)
 
 
 def compose_row(charts: Sequence[Any], *, title: str, description: str, subtitle: str = "") -> ChartRow:
     """Put charts side by side under one title."""
-    finished: ChartRow = _finish(ChartRow(hconcat=list(charts)), title, subtitle, description)
-    return finished
+    return ChartRow(hconcat=list(charts), **_look(title, subtitle, description))
 
 
-def _finish(chart: Any, title: str, subtitle: str, description: str) -> Any:
+def _look(title: str, subtitle: str, description: str) -> dict[str, Any]:
     heading = alt.TitleParams(text=title, subtitle=subtitle) if subtitle else alt.TitleParams(text=title)
-    styled = chart.properties(title=heading, description=description)
-    styled = styled.configure(background="transparent", font=_FONT, padding=4)
-    styled = styled.configure_view(stroke=None)
-    axis: dict[str, Any] = {"labelColor": INK, "titleColor": INK, "tickColor": INK, "domainColor": INK}
-    axis |= {"gridColor": INK, "gridOpacity": 0.15, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
-    styled = styled.configure_axis(**axis, labelLimit=LABEL_WIDTH)
-    styled = styled.configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12)
-    return styled.configure_title(
+    return {"title": heading, "description": description, "config": _CONFIG}
+
+
+_CONFIG = alt.Config(
+    background="transparent",
+    font=_FONT,
+    padding=4,
+    view=alt.ViewConfig(stroke=None),
+    axis=alt.AxisConfig(
+        labelColor=INK,
+        titleColor=INK,
+        tickColor=INK,
+        domainColor=INK,
+        gridColor=INK,
+        gridOpacity=0.15,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight=500,
+        labelLimit=LABEL_WIDTH,
+    ),
+    legend=alt.LegendConfig(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12),
+    title=alt.TitleConfig(
         color=INK, subtitleColor=INK, anchor="start", fontSize=14, subtitleFontSize=12, fontWeight=600, offset=10
-    )
+    ),
+)
 
 
 def base(rows: Sequence[Mapping[str, Any]], tips: Mapping[str, str] | None = None) -> Any:
@@ -99,7 +112,7 @@ def base(rows: Sequence[Mapping[str, Any]], tips: Mapping[str, str] | None = Non
 
 def number_axis(count: int = 5, **options: Any) -> Any:
     """Make an axis of numbers that leaves out those that would stand on one another."""
-    return alt.Axis(tickCount=count, labelOverlap=True, labelSeparation=6, **options)
+    return alt.Axis(tickCount=count, labelOverlap=True, labelSeparation=6, labelFlush=False, **options)
 
 
 def _spoken(row: Mapping[str, Any], tips: Mapping[str, str]) -> str:
