@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pointwise import datasets
     from pointwise.comparison import Comparison, compare, load_comparison
     from pointwise.coverage import Coverage
+    from pointwise.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate
     from pointwise.gates import Gate, gate
@@ -23,6 +24,7 @@ __all__ = [
     "METRICS",
     "Comparison",
     "Coverage",
+    "DistanceMatrix",
     "Evaluation",
     "Gate",
     "Metric",
@@ -36,17 +38,21 @@ __all__ = [
     "col",
     "compare",
     "datasets",
+    "distance",
+    "distance_matrix",
     "evaluate",
     "gate",
     "history",
     "load",
     "load_comparison",
     "metric",
+    "nearest",
 ]
 
 _HOMES = {
     "Comparison": "pointwise.comparison",
     "Coverage": "pointwise.coverage",
+    "DistanceMatrix": "pointwise.distances",
     "Evaluation": "pointwise.evaluation",
     "Gate": "pointwise.gates",
     "METRICS": "pointwise.metrics",
@@ -59,13 +65,16 @@ _HOMES = {
     "RunError": "pointwise.errors",
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison",
+    "datasets": "pointwise",
+    "distance": "pointwise.distances",
+    "distance_matrix": "pointwise.distances",
     "evaluate": "pointwise.evaluation",
     "gate": "pointwise.gates",
     "history": "pointwise.runs",
     "load": "pointwise.runs",
     "load_comparison": "pointwise.comparison",
     "metric": "pointwise.metrics",
-    "datasets": "pointwise",
+    "nearest": "pointwise.distances",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 
