@@ -205,7 +205,7 @@ def distance(
       pointwise distance monday.parquet tuesday.parquet
       pointwise distance releases/*.parquet --weights sizes.csv
     """
-    from pointwise.distance import CLUSTERING, distance_matrix
+    from pointwise.distances import CLUSTERING, distance_matrix
 
     with progress("reading"):
         matrix = distance_matrix(

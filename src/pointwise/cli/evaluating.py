@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -167,6 +168,7 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     chosen = evaluation.options
     return {
         "overall": evaluation.overall.to_dict(),
+        "intervals": {name: asdict(interval) for name, interval in evaluation.overall.intervals.items()},
         "coverage": evaluation.coverage.to_dict(),
         "policies": {name: getattr(chosen, name) for name in ("outside", "missing", "unassigned")},
         "warnings": evaluation.warnings,
@@ -180,25 +182,25 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     related = evaluation.related() if has_related else None
     values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
     if kind is Format.json:
-        rows = slices.to_dicts() if slices else []
+        rows = evaluation.list_slices(intervals=evaluation.shows_intervals).to_dicts() if slices is not None else []
         return output.draw_json(
             describe_evaluation(evaluation) | {"slices": rows} | ({"related": values} if values else {})
         )
     if kind is Format.csv:
         overall |= values
-        rows = [{"slice": "overall", "value": None} | overall, *(slices.to_dicts() if slices else [])]
+        rows = [{"slice": "overall", "value": None} | overall, *(slices.to_dicts() if slices is not None else [])]
         return output.draw_csv(rows, ["slice", "value", *overall])
     if kind is Format.markdown:
         parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
-        if slices:
+        if slices is not None:
             parts.append(output.draw_markdown(slices.title, slices.columns, slices.to_dicts()))
-        if related:
+        if related is not None:
             parts.append(output.draw_markdown(related.title, related.columns, related.to_dicts()))
         return "\n\n".join(parts)
     parts = [repr(evaluation)]
-    if slices:
+    if slices is not None:
         parts.append(repr(evaluation.by_slice()))
-    if related:
+    if related is not None:
         parts.append(repr(related))
     return "\n\n".join(parts)
 
