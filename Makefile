@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check format coverage clean
+.PHONY: demo test check bench bench-billion browser screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
-test: check  ## Run all checks and all tests.
+test: check browser  ## Run all checks and all tests.
 	$(BIN)/python -m pytest --cov --cov-report=
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
@@ -18,6 +18,26 @@ check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)  ## Measure speed and memory next to peers and limits; about a quarter of an hour.
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/labels.py --largest 1000000
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/everyday.py
+
+bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and half an hour.
+	$(BIN)/python benchmarks/billion.py
+
+# What the browser tests need. Where it cannot be installed they are skipped, or fail if CI=true.
+browser: $(READY)
+	-@command -v chromedriver > /dev/null || test "$$(id -u)" != 0 || \
+		(apt-get update -qq && apt-get install -y -qq chromium chromium-driver fonts-liberation > /dev/null)
+	-@test -e $(VENV)/axe/node_modules/axe-core/axe.min.js || ! command -v npm > /dev/null || \
+		npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4.14.0
+
+screenshot: browser  ## Take the picture of the demonstration's report that README.md shows.
+	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs/report.png
 
 format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff format .

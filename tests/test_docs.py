@@ -41,7 +41,7 @@ def run_console(page: Path, folder: Path) -> None:
         "NO_COLOR": "1",
     }
     for block in blocks(page, "console"):
-        for command, expected in re.findall(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        for command, expected in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             if command.startswith(("pip ", "make ")):
                 continue
             done = subprocess.run(

@@ -8,15 +8,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from html import escape
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from pointwise.bootstrap import RESAMPLES, bootstrap_deltas
+from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.clustering import open_source
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
@@ -44,12 +44,17 @@ from pointwise.folders import whole_folder
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.notebook import draw_notes
+from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing
 from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
+
+if TYPE_CHECKING:
+    from pointwise.charts import ComparisonPlots
 
 On = Literal["own", "shared"]
 
@@ -395,6 +400,10 @@ class Comparison:
             _titled("Items that moved", [pair]), frame, self.engine, order=((IDEAL, False), (ITEM, False))
         )
 
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
+        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
+
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.
 
@@ -419,6 +428,30 @@ class Comparison:
             (folder / COMPARISON).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         return target
 
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts of the comparison, such as `comparison.plot.movers()`; needs the extra `report`."""
+        from pointwise.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells which variant is better, what moved and for whom.
+
+        It compares the last variant with the baseline at length, and all others in short. The file loads nothing
+        from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_comparison
+
+        return report_comparison(self, path, title=title)
+
     def close(self) -> None:
         """Let go of what the engine holds for this comparison."""
         self.engine.close()
@@ -436,8 +469,7 @@ class Comparison:
         return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return notes + "".join(table._repr_html_() for table in self._tables())
+        return draw_notes(self.notes) + "".join(table._repr_html_() for table in self._tables())
 
     def _tables(self) -> list[MetricTable]:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO

@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
 from pointwise.bootstrap import RESAMPLES, bootstrap_values
+from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
-from pointwise.crosstab import cross_tabulate
+from pointwise.crosstab import cross_tabulate, is_weighted
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, start_engine
 from pointwise.errors import InputError, UsageError, WeightError
@@ -28,11 +28,16 @@ from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes,
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.notebook import draw_notes
 from pointwise.progress import phase
+from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
+
+if TYPE_CHECKING:
+    from pointwise.charts import EvaluationPlots
 
 _SMALL_TRUTH = 4
 """A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
@@ -136,10 +141,10 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
-    bare = engine.checkpoint(cross_tabulate(items))
+    bare = cross_tabulate(items, hold=engine.checkpoint)
     others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
     totals = _totals(bare, others, engine)
-    cells = engine.checkpoint(confuse(bare, totals, outside=others))
+    cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
     scope = Scope(inputs, aligned, counts, keeps_outside=keeps_outside)
     return Evaluation(
         evidence=Evidence(engine, items, cells, totals, inputs.attributes),
@@ -314,6 +319,16 @@ class Evaluation:
         """
         return find_mistakes(self.evidence, n, kind)
 
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
+
+        Args:
+            beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
+                as if every item were there as often as its weight says ("replication").
+        """
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
+
     def with_attributes(self, attributes: Any) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.
 
@@ -356,6 +371,29 @@ class Evaluation:
         """
         return bootstrap_values(self.evidence, self._chosen(metrics), resamples=resamples, seed=seed)
 
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Charts of the evaluation, such as `evaluation.plot.clusters()`; needs the extra `report`."""
+        from pointwise.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells how good the clustering is, where it is wrong and for whom.
+
+        The file loads nothing from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_evaluation
+
+        return report_evaluation(self, path, title=title)
+
     @cached_property
     def warnings(self) -> list[str]:
         """What to know before trusting the numbers."""
@@ -379,8 +417,8 @@ class Evaluation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(line)}</p>" for line in [*self.summary(), *self.warnings])
-        return notes + self.overall._repr_html_()
+        lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
+        return draw_notes(lines) + self.overall._repr_html_()
 
     def summary(self) -> list[str]:
         """Say in a few lines what was compared and under which policies."""

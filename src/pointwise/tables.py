@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pointwise.conditions import parse_condition
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.metrics import find_metric
+from pointwise.notebook import draw_grid
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN_ROWS = 10
+_MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +163,8 @@ class MetricTable:
 
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
-        rows = self.head(SHOWN_ROWS).to_dicts()
+        most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
+        rows = self.head(most).to_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
         return rows, "; ".join([*notes, *self.notes])
 
@@ -319,6 +321,8 @@ def format_metric(value: float) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
         return "–"
+    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
+        return format_weight(value)
     text = f"{value:.4f}"
     if text == "1.0000" and value < 1:
         return ">0.9999"
@@ -358,7 +362,7 @@ def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]
     columns = shown_columns(columns)
     cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     if _least_width(columns, rows, cells) <= width:
-        console.print(rich_table(title, columns, rows))
+        console.print(_rich_table(title, columns, rows, cells))
     else:
         name_width = max(map(len, columns))
         records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
@@ -385,19 +389,17 @@ def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
     return any(isinstance(row.get(column), (int, float)) for row in rows)
 
 
-def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
-    """Lay rows out as a Rich table."""
+def _rich_table(
+    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
+) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
     for column, header in zip(columns, _headers(columns, cells), strict=True):
         is_number = _is_number(column, rows)
-        justify: Any = "right" if is_number else "left"
-        table.add_column(Text(header), justify=justify, overflow="fold", no_wrap=is_number)
+        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for texts in cells:
         table.add_row(*(Text(text) for text in texts))
     return table
@@ -423,10 +425,5 @@ def _terminal_width() -> int:
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
     """Draw rows as an HTML table for a notebook."""
     columns = shown_columns(columns)
-    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(format_cell(c, row))}</td>" for c in columns) + "</tr>" for row in rows
-    )
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
-    foot = f"<p>{escape(note)}</p>" if note else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
+    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

@@ -55,6 +55,7 @@ def evaluate(
     attributes: options.Attributes = None,
     slices: options.Slices = None,
     metrics: options.Metrics = None,
+    related: options.Related = False,
     outside: Annotated[
         Outside,
         typer.Option(
@@ -94,6 +95,7 @@ def evaluate(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
     ] = False,
+    html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -136,10 +138,14 @@ def evaluate(
         )
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
-        text = draw_evaluation(evaluation, kind)
+        if html is not None:
+            evaluation.report(html)
+        text = draw_evaluation(evaluation, kind, has_related=related)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the run in {save}.")
+    if html is not None:
+        output.say(f"Wrote the report to {html}.")
 
 
 def _read_unassigned(given: list[str] | None) -> Any:
@@ -167,24 +173,33 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def draw_evaluation(evaluation: Evaluation, kind: Format) -> str:
-    """Write the overall metrics and those of the slices that were asked for."""
+def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool = False) -> str:
+    """Write the overall metrics, those of the slices that were asked for, and the related ones if they were."""
     overall = evaluation.overall.to_dict()
     slices = evaluation.list_slices() if evaluation.options.slices else None
+    related = evaluation.related() if has_related else None
+    values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
     if kind is Format.json:
         rows = slices.to_dicts() if slices else []
-        return output.draw_json(describe_evaluation(evaluation) | {"slices": rows})
+        return output.draw_json(
+            describe_evaluation(evaluation) | {"slices": rows} | ({"related": values} if values else {})
+        )
     if kind is Format.csv:
+        overall |= values
         rows = [{"slice": "overall", "value": None} | overall, *(slices.to_dicts() if slices else [])]
         return output.draw_csv(rows, ["slice", "value", *overall])
     if kind is Format.markdown:
         parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
         if slices:
             parts.append(output.draw_markdown(slices.title, slices.columns, slices.to_dicts()))
+        if related:
+            parts.append(output.draw_markdown(related.title, related.columns, related.to_dicts()))
         return "\n\n".join(parts)
     parts = [repr(evaluation)]
     if slices:
         parts.append(repr(evaluation.by_slice()))
+    if related:
+        parts.append(repr(related))
     return "\n\n".join(parts)
 
 

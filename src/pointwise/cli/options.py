@@ -35,6 +35,12 @@ Metrics = Annotated[
         "--metric", "-m", metavar="NAME", help="A metric to show; repeat for several.", rich_help_panel=_OUTPUT
     ),
 ]
+Related = Annotated[
+    bool,
+    typer.Option(
+        "--related", help="Show the metrics of other families too: pairs, B-cubed, V-measure.", rich_help_panel=_OUTPUT
+    ),
+]
 Slices = Annotated[
     list[str] | None,
     typer.Option(
@@ -44,6 +50,10 @@ Slices = Annotated[
         help='A column (country), several crossed (country,year), a condition ("year >= 2015"), '
         "ideal_cluster_size or actual_cluster_size; repeat for several slices.",
     ),
+]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Write a report to look at: one HTML file.", rich_help_panel=_OUTPUT),
 ]
 Limit = Annotated[
     int | None,
