@@ -97,6 +97,7 @@ def evaluate(
         bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
+    intervals: options.Intervals = True,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -134,6 +135,7 @@ def evaluate(
             missing=missing.value,
             unassigned=_read_unassigned(unassigned),
             unassigned_labels=[_read_label(label) for label in unassigned_label or ()],
+            intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
         )
