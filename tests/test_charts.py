@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from pointwise import charts
 from pointwise.charts import style
 from pointwise.charts.circles import Sets, draw_venn, fit_circles, overlap
 from pointwise.charts.flows import Band, draw_flow
+from pointwise.charts.variants import judge, scale_down
 from pointwise.errors import UsageError
 
 weights = st.floats(1e-3, 1e6)
@@ -225,6 +227,110 @@ def test_html_and_png_are_saved_whole(toy: pw.Evaluation, tmp_path: Path):
 def test_every_chart_function_is_a_method_of_its_subject():
     methods = {n for n in dir(charts.EvaluationPlots) if not n.startswith("_") and n != "evaluation"}
     assert set(ALL) == methods
+
+
+@pytest.fixture(scope="module")
+def comparison() -> pw.Comparison:
+    data = pw.datasets.patentsview()
+    return pw.compare(
+        ideal=data.truth,
+        variants={name: data.releases[name] for name in ("2020-09-29", "2020-12-29", "2022-06-30")},
+        baseline="2020-09-29",
+        weight="num_claims",
+        attributes=data.attributes,
+        slices=["country"],
+        on="shared",
+    )
+
+
+LAST = {"experiment": "2022-06-30"}
+ALL_OF_COMPARISONS = {
+    "deltas": lambda c: c.plot.deltas("country", metric="recall", **LAST),
+    "movers": lambda c: c.plot.movers(metric="recall", **LAST),
+    "history": lambda c: c.plot.history(),
+    "distances": lambda c: c.plot.distances(),
+    "distance_map": lambda c: c.plot.distance_map(),
+}
+
+
+@pytest.mark.parametrize("name", ALL_OF_COMPARISONS)
+def test_every_chart_of_a_comparison_can_be_saved(comparison: pw.Comparison, name: str, tmp_path: Path):
+    chart = ALL_OF_COMPARISONS[name](comparison)
+    assert len(chart.to_dict()["description"]) > 20
+    chart.save(tmp_path / "chart.svg")
+    assert (tmp_path / "chart.svg").read_text().startswith("<svg")
+
+
+def test_every_chart_of_a_comparison_is_a_method():
+    methods = {n for n in dir(charts.ComparisonPlots) if not n.startswith("_") and n != "comparison"}
+    assert set(ALL_OF_COMPARISONS) == methods
+    functions = set(charts.__all__) - {"ComparisonPlots", "EvaluationPlots"}
+    assert functions == {*ALL, *ALL_OF_COMPARISONS}
+
+
+def test_deltas_are_those_of_the_comparison(comparison: pw.Comparison):
+    drawn = {r["name"]: r for r in rows(ALL_OF_COMPARISONS["deltas"](comparison)) if "spoken" in r}
+    table = {r["country"]: r for r in comparison.by_slice("country", metrics="recall", **LAST).to_dicts()}
+    assert len(drawn) == 20
+    for name, row in drawn.items():
+        assert row["delta"] == pytest.approx(table[name]["delta"], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("better", "low", "high", "verdict"),
+    [
+        ("higher", 0.1, 0.2, "better"),
+        ("higher", -0.2, -0.1, "worse"),
+        ("lower", 0.1, 0.2, "worse"),
+        ("lower", -0.2, -0.1, "better"),
+        ("higher", -0.1, 0.2, "not clear"),
+        ("higher", 0.0, 0.2, "not clear"),
+        ("higher", None, None, "not clear"),
+        (None, 0.1, 0.2, "not clear"),
+    ],
+)
+def test_verdicts(better, low, high, verdict):
+    assert judge(better, low, high) == verdict
+
+
+def test_movers_add_up_to_what_they_say(comparison: pw.Comparison):
+    drawn = rows(ALL_OF_COMPARISONS["movers"](comparison))
+    assert [r["x"] for r in drawn] == sorted((r["x"] for r in drawn), reverse=True)
+    assert all((r["x"] > 0) == (r["verdict"] == "better") for r in drawn)
+
+
+def test_history_of_stored_runs(tmp_path: Path):
+    ideal = [["a", "b"], ["c"]]
+    for n, actual in enumerate(([["a", "b"], ["c"]], [["a"], ["b"], ["c"]])):
+        pw.evaluate(ideal=ideal, actual=actual).save(tmp_path / f"run-{n}")
+    described = charts.history(tmp_path).to_dict()["description"]
+    assert "run-0: recall 1.0000" in described
+    assert "run-1: recall 0.6667" in described
+
+
+def test_distances_of_a_comparison_are_those_of_its_clusterings(comparison: pw.Comparison):
+    data = pw.datasets.patentsview()
+    matrix = pw.distance_matrix(
+        {name: data.releases[name] for name in comparison.variants} | {"truth": data.truth},
+        weights=data.attributes,
+        weight="num_claims",
+    )
+    drawn = {(r["one"], r["other"]): r["value"] for r in rows(charts.distances(comparison)) if "spoken" in r}
+    assert drawn["2020-09-29", "2022-06-30"] == pytest.approx(matrix["2020-09-29", "2022-06-30"], rel=1e-9)
+
+
+def test_unknown_clusterings_are_refused(comparison: pw.Comparison):
+    with pytest.raises(UsageError, match="no clustering 'nowhere'"):
+        charts.distances(comparison, names=["nowhere"])
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=8))
+def test_a_map_of_points_on_a_plane_is_exact(points: list[tuple[float, float]]):
+    places = np.array(points)
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    found, kept = scale_down(distances)
+    assert np.linalg.norm(found[:, None] - found[None], axis=2) == pytest.approx(distances, abs=1e-5)
+    assert kept == pytest.approx(1, abs=1e-6)
 
 
 def luminance(color: str) -> float:

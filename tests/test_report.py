@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import pointwise as pw
 from browser import Browser, open_browser
+from pointwise.cli import app
 from pointwise.comparison import Comparison, compare
 from pointwise.report import sentences
 from pointwise.report.grids import MOST_TEXT, clip
@@ -316,6 +318,30 @@ def test_the_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="disk full"):
         evaluation.report(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_bytes() == b"old"
+
+
+def run_command(*arguments: str) -> str:
+    found = CliRunner().invoke(app, list(arguments))
+    assert found.exit_code == 0, found.output
+    return found.stderr
+
+
+def test_commands_write_reports(tmp_path: Path):
+    (tmp_path / "truth.csv").write_text("item,cluster\na,1\nb,1\nc,2\n")
+    (tmp_path / "old.csv").write_text("item,cluster\na,1\nb,2\nc,3\n")
+    (tmp_path / "new.csv").write_text("item,cluster\na,1\nb,1\nc,1\n")
+    truth, old, new = (str(tmp_path / f"{name}.csv") for name in ("truth", "old", "new"))
+    run, page = str(tmp_path / "run"), tmp_path / "page.html"
+    said = run_command("evaluate", truth, old, "--save", run, "--html", str(page))
+    assert f"Wrote the report to {page}." in said
+    assert "How good is this clustering?" in page.read_text()
+    run_command("report", run, "-o", str(page), "--title", "Monday & Tuesday")
+    assert "<h1>Monday &amp; Tuesday</h1>" in page.read_text()
+    run_command("compare", truth, old, new, "--save", f"{run}-2", "--html", str(page))
+    assert "Is new better than old?" in page.read_text()
+    page.unlink()
+    run_command("report", f"{run}-2", "-o", str(page))
+    assert "Is new better than old?" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,12 @@ def costly_clusters(evaluation: Evaluation, side: str, metrics: Sequence[str]) -
     chosen = find_metrics((*metrics, rate))
     table = tabulate_clusters(evaluation.evidence, side, chosen)
     frame = table.frame.with_columns((nw.col(SHARE) * nw.col(rate)).alias(COST))
-    return replace(table, frame=frame, order=((COST, True), (WEIGHT, True), (side, False)))
+    return hold(replace(table, frame=frame, order=((COST, True), (WEIGHT, True), (side, False))))
+
+
+def hold(table: MetricTable) -> MetricTable:
+    """Compute a table once, to count it and look at it several times."""
+    return replace(table, frame=table.engine.checkpoint(table.frame))
 
 
 def bin_weights(evidence: Evidence, metric: Metric) -> list[dict[str, Any]]:

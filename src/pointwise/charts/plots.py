@@ -83,3 +83,11 @@ class ComparisonPlots:
     def history(self, *, metrics: Sequence[str] | None = None) -> LayeredChart:
         """Draw metrics of the variants in their order."""
         return variants.history(self.comparison, metrics=metrics)
+
+    def distances(self, *, names: Sequence[str] | None = None) -> LayeredChart:
+        """Draw how far the variants lie apart, as a heat map."""
+        return variants.distances(self.comparison, names=names)
+
+    def distance_map(self, *, names: Sequence[str] | None = None) -> LayeredChart:
+        """Draw the variants on a plane: near ones are alike."""
+        return variants.distance_map(self.comparison, names=names)

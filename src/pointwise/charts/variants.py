@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.charts.quality import name_slice, touch
@@ -27,8 +28,10 @@ from pointwise.charts.style import (
     number_axis,
     require_rows,
 )
-from pointwise.columns import IDEAL, ITEMS, SHARE
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.comparison import Comparison
+from pointwise.distance import DistanceMatrix, distance_matrix
+from pointwise.engines.base import Source
 from pointwise.errors import UsageError
 from pointwise.metrics import find_metric
 from pointwise.runs import history as list_runs
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_VARIANTS = 40
 _SQUARE = 320
+_MAP = (440, 250)  # pixels
 
 
 def deltas(
@@ -260,11 +264,11 @@ def _point(row: Mapping[str, Any], key: str, metric: str, number: int) -> dict[s
     }
 
 
-def distances(matrix: Mapping[tuple[str, str], float] | Any, *, names: Sequence[str] | None = None) -> LayeredChart:
+def distances(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | None = None) -> LayeredChart:
     """Draw how far clusterings lie apart, as a heat map.
 
     Args:
-        matrix: What `distance_matrix` gives.
+        matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
         names: The clusterings to draw, in this order; by default all.
     """
     values, shown = _square(matrix, names)
@@ -301,37 +305,41 @@ def _farthest_first(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[s
     return [f"{row['one']} and {row['other']} {row['told']}" for row in pairs[:most]]
 
 
-def distance_map(matrix: Mapping[tuple[str, str], float] | Any, *, names: Sequence[str] | None = None) -> LayeredChart:
+def distance_map(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | None = None) -> LayeredChart:
     """Draw clusterings as points on a plane whose distances resemble those between the clusterings.
 
     A true distance allows such a map (classical multidimensional scaling); what the plane cannot show is said.
 
     Args:
-        matrix: What `distance_matrix` gives.
+        matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
         names: The clusterings to draw; by default all.
     """
     values, shown = _square(matrix, names)
     points, kept = scale_down(values)
-    reach = max(float(np.abs(points).max()), 1e-12) * 1.25
+    width, height = _MAP
+    reach = max(float(np.abs(points / [width, height]).max()), 1e-12) * 1.3  # per pixel, the same both ways
     rows = [{"name": name, "x": x, "y": y} for name, (x, y) in zip(shown, points.tolist(), strict=True)]
-    axis = number_axis(4, format="~g")
-    frame = alt.Scale(domain=[-reach, reach], nice=False)
-    x, y = alt.X("x:Q", title=None, scale=frame, axis=axis), alt.Y("y:Q", title=None, scale=frame, axis=axis)
+    x, y = (
+        channel(f"{name}:Q", title=None, scale=alt.Scale(domain=[-reach * size, reach * size], nice=False), axis=axis)
+        for channel, name, size, axis in (
+            (alt.X, "x", width, number_axis(4, format="~g")),
+            (alt.Y, "y", height, number_axis(4, format="~g")),
+        )
+    )
     dots = base(rows, {"name": "clustering"}).mark_circle(size=80, color=IDEAL_COLOR, opacity=0.9).encode(x=x, y=y)
-    apart = _names_apart(rows, reach)
     labels = [
         base([row])
         .mark_text(dx=row["dx"], dy=row["dy"], align=row["align"], fontSize=11, color=INK)
         .encode(x=x, y=y, text="name:N")
-        for row in apart
+        for row in _names_apart(rows, reach)
     ]
     return compose(
         [dots, *labels],
         title="A map of the clusterings",
         subtitle=f"near means alike; the plane shows {format_share(kept)} of the spread",
         description=f"Points for {len(shown)} clusterings, placed so that near ones are alike.",
-        width=_SQUARE + 100,
-        height=_SQUARE,
+        width=width,
+        height=height,
     )
 
 
@@ -354,23 +362,25 @@ def scale_down(distances: Any) -> tuple[Any, float]:
 
 
 def _names_apart(rows: Sequence[dict[str, Any]], reach: float) -> list[dict[str, Any]]:
-    """Put every name beside its point, on the first side where it does not stand on another name."""
-    placed: list[dict[str, Any]] = []
-    width, height = _SQUARE + 100, _SQUARE
-    for row in rows:
-        x, y = (row["x"] / reach + 1) / 2 * width, (1 - row["y"] / reach) / 2 * height
+    """Put names beside their points, where they stand on no other name or point; in a crowd some stay unnamed."""
+    width, height = _MAP
+    spots = [((r["x"] / reach + width) / 2, (height - r["y"] / reach) / 2) for r in rows]
+    taken: list[dict[str, Any]] = [{"left": x - 5, "right": x + 5, "top": y} for x, y in spots]
+    placed = []
+    for row, (x, y) in zip(rows, spots, strict=True):
         size = 6.2 * len(row["name"])
-        for dx, dy, align in ((9, 0, "left"), (-9, 0, "right"), (0, -13, "center"), (0, 13, "center")):
+        for dx, dy, align in ((9, 0, "left"), (-9, 0, "right"), (0, -17, "center"), (0, 17, "center")):
             left = x + dx - {"left": 0, "right": size, "center": size / 2}[align]
             spot = row | {"dx": dx, "dy": dy, "align": align, "left": left, "right": left + size, "top": y + dy}
-            fits = left > -10 and left + size < width + 10  # noqa: PLR2004
-            if fits and not any(touch(spot, other) for other in placed):
+            if left > 0 and left + size < width and not any(touch(spot, other) for other in taken):
                 placed.append(spot)
+                taken.append(spot)
                 break
     return placed
 
 
-def _square(matrix: Any, names: Sequence[str] | None) -> tuple[Any, list[str]]:
+def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> tuple[Any, list[str]]:
+    matrix = _measure_variants(given) if isinstance(given, Comparison) else given
     known = list(matrix.names)
     chosen = list(names) if names is not None else known[:_MOST_VARIANTS]
     unknown = [name for name in chosen if name not in known]
@@ -378,3 +388,21 @@ def _square(matrix: Any, names: Sequence[str] | None) -> tuple[Any, list[str]]:
         raise UsageError(f"There is no clustering {unknown[0]!r} in this matrix. It has {', '.join(known)}.")
     places = [known.index(name) for name in chosen]
     return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [clip(name, 24) for name in chosen]
+
+
+def _measure_variants(comparison: Comparison) -> DistanceMatrix:
+    """Measure how far the variants lie apart on the items of the truth that all of them have."""
+    found = {name: evaluation.evidence for name, evaluation in comparison.evaluations.items()}
+    clusterings = {
+        name: _as_source(name, evidence.items.select(ITEM, nw.col(ACTUAL).alias(CLUSTER)))
+        for name, evidence in found.items()
+    }
+    weights = _as_source("weights", next(iter(found.values())).weighed_items().select(ITEM, WEIGHT))
+    return distance_matrix(clusterings, weights=weights, weight=WEIGHT, engine=comparison.engine)
+
+
+def _as_source(name: str, frame: nw.LazyFrame) -> Source:
+    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+        return frame.select(*dict.fromkeys(columns))
+
+    return Source(name, tuple(frame.collect_schema().names()), load)

@@ -92,6 +92,7 @@ def compare(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a comparison that is there already.", rich_help_panel=_STORING)
     ] = False,
+    html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     limit: options.Limit = None,
@@ -130,10 +131,14 @@ def compare(
         )
         if save is not None:
             comparison.save(save, overwrite=overwrite)
+        if html is not None:
+            comparison.report(html)
         text = draw_comparison(comparison, slices or (), kind, limit=limit)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the comparison in {save}.")
+    if html is not None:
+        output.say(f"Wrote the report to {html}.")
 
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:

@@ -36,6 +36,7 @@ MOST_VARIANTS = 50  # in a table
 MOST_MOVED = 100
 
 _FEW = 2
+_MOST_ON_MAP = 20  # every pair of variants is measured
 _SHORT = 12
 
 
@@ -90,7 +91,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
         verdicts=verdicts,
         overall=_overall(comparison),
         differences=_differences(comparison, baseline) if len(comparison.variants) > _FEW else None,
-        pictures=[draw(charts.history(comparison), numbers)] if len(comparison.variants) > _FEW else [],
+        pictures=[draw(chart, numbers) for chart in _variant_charts(comparison)],
         inputs=list(describe_inputs(comparison[experiment])),
         coverage=list(describe_coverage(comparison[experiment])),
         changes=_changes(comparison, pair),
@@ -100,6 +101,15 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
         slices=list(_slices(comparison, pair, numbers)),
         metrics=list(comparison.metrics),
     )
+
+
+def _variant_charts(comparison: Comparison) -> Iterator[Any]:
+    """Draw how many variants lie to one another; two say it all in the verdicts."""
+    number = len(comparison.variants)
+    if number > _FEW:
+        yield charts.history(comparison)
+    if _FEW < number <= _MOST_ON_MAP:
+        yield charts.distance_map(comparison)
 
 
 def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
@@ -130,7 +140,7 @@ def _often(p: float) -> str:
 def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str:
     """Say in a sentence or two on which metrics the experiment is better, worse or not clearly different."""
     names = {
-        word: ", ".join(verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word)
+        word: _listed([verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word])
         for word in ("better", "worse", "not clear")
     }
     one, other = clip(experiment).text, clip(baseline).text
@@ -142,6 +152,10 @@ def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str
     if names["not clear"]:
         said.append(f"On {names['not clear']} there is no clear difference between {one} and {other}.")
     return " ".join(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def _overall(comparison: Comparison) -> Grid:

@@ -11,7 +11,7 @@ from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
-from pointwise.excerpts import COST, break_down, costly_clusters
+from pointwise.excerpts import COST, break_down, costly_clusters, hold
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
@@ -210,7 +210,7 @@ def slice_specs(evaluation: Evaluation) -> list[Any]:
 def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSection]:
     for number, spec in enumerate(slice_specs(evaluation)):
         try:
-            table = evaluation.by_slice(spec)
+            table = hold(evaluation.by_slice(spec))
         except PointwiseError:
             continue  # a stored run may lack the column
         total, rows = len(table), table.head(MOST_SLICES).to_dicts()
