@@ -247,6 +247,11 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
         ) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
+    except RuntimeError as error:
+        # What DuckDB raises when Ctrl-C reaches a query that is under way.
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
     except (duckdb.InternalException, duckdb.FatalException) as error:
         raise EngineError(f"The engine failed: {_first_line(error)}") from error
     except duckdb.Error as error:
