@@ -54,7 +54,11 @@ def test_values_are_those_of_separate_evaluations(three):
         for name in METRICS:
             assert row[name] == pytest.approx(single.overall[name], rel=1e-14)
             interval = single.overall.interval(name)
-            assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((interval.low, interval.high), rel=1e-9)
+            ends = row[f"{name}_low"], row[f"{name}_high"]
+            if interval.low is None:
+                assert ends == (None, None)
+            else:
+                assert ends == pytest.approx((interval.low, interval.high), rel=1e-9)
         assert row["common_share"] == single.coverage.common_share
         assert row["outside_share"] == single.coverage.outside_share
 
@@ -126,9 +130,9 @@ def test_adjusted_p_values_belong_to_one_metric_and_pair(three):
 
 def test_several_slicings_stand_below_one_another(three):
     rows = three.by_slice(metrics="recall").to_dicts()
-    assert [r["slice"] for r in rows] == sorted(
-        (r["slice"] for r in rows), key=["country", "ideal_cluster_size"].index
-    ) or ({r["slice"] for r in rows} == {"country", "ideal_cluster_size"})
+    first = [r["slice"] for r in rows if r["experiment"] == "2021-12-30"]
+    assert first == sorted(first)  # "country" comes before "ideal_cluster_size", as asked for
+    assert set(first) == {"country", "ideal_cluster_size"}
     assert {"1001-10000", "1"} <= {r["value"] for r in rows}
 
 
@@ -156,7 +160,7 @@ def test_different_items_are_said_and_can_be_shared(three):
     assert shared[names[1]].coverage.missing_items == 13_467 - 9752
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(one=cases(), other=cases())
 def test_two_random_variants_recombine(one, other):
     variants = {"a": one.actual, "b": other.actual}
@@ -353,7 +357,7 @@ def test_mistakes_are_explained(small):
         pw.compare(ideal=ideal, variants={})
     with pytest.raises(NotFoundError, match="not among the variants 'old'"):
         pw.compare(ideal=ideal, variants={"old": old}, baseline="new")
-    with pytest.raises(UsageError, match=r"ideal=\.\.\. is missing"):
+    with pytest.raises(UsageError, match="is missing: the variant 'old'"):
         pw.compare(variants={"old": old})
     single = pw.compare(ideal=ideal, variants={"old": old})
     assert "old" in repr(single)

@@ -106,7 +106,7 @@ def test_files_hold_what_other_tools_need(live, run):
     assert items["a"]["land"] == "de"
     assert rows_of(run, "ideal_clusters") == rows(live.by_ideal_cluster())
     assert rows_of(run, "actual_clusters") == rows(live.by_actual_cluster())
-    assert rows_of(run, "slices") == rows(live.by_slice())
+    assert rows_of(run, "slices") == rows(live.by_slice(intervals=False))
     assert {"tp", "ideal_weight", "actual_weight", "precision"} <= set(pq.read_schema(run / "cells.parquet").names)
 
 
@@ -348,3 +348,10 @@ def test_loading_warns_of_nothing_by_itself(run):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pw.load(run, verify=False, threads=1)
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(pw, name) is not None for name in pw.__all__)
+    assert set(dir(pw)) == set(pw.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
+        _ = pw.evaluat

@@ -1,19 +1,24 @@
 """Judge a clustering against a ground truth."""
 
-from narwhals.stable.v2 import col
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pointwise import datasets
-from pointwise.comparison import Comparison, compare, load_comparison
-from pointwise.coverage import Coverage
-from pointwise.distance import DistanceMatrix, distance, distance_matrix, nearest
-from pointwise.errors import PointwiseError, RunError
-from pointwise.evaluation import Evaluation, evaluate
-from pointwise.gates import Gate, gate
-from pointwise.metrics import METRICS, Metric, metric
-from pointwise.mistakes import Mistake, Mistakes
-from pointwise.runs import history, load
-from pointwise.tables import MetricTable, Overall
 from pointwise.version import __version__
+
+if TYPE_CHECKING:
+    from narwhals.stable.v2 import col
+
+    from pointwise import datasets
+    from pointwise.comparison import Comparison, compare, load_comparison
+    from pointwise.coverage import Coverage
+    from pointwise.distances import DistanceMatrix, distance, distance_matrix, nearest
+    from pointwise.errors import PointwiseError, RunError
+    from pointwise.evaluation import Evaluation, evaluate
+    from pointwise.gates import Gate, gate
+    from pointwise.metrics import METRICS, Metric, metric
+    from pointwise.mistakes import Mistake, Mistakes
+    from pointwise.runs import history, load
+    from pointwise.tables import MetricTable, Overall
 
 __all__ = [
     "METRICS",
@@ -43,3 +48,48 @@ __all__ = [
     "metric",
     "nearest",
 ]
+
+_HOMES = {
+    "Comparison": "pointwise.comparison",
+    "Coverage": "pointwise.coverage",
+    "DistanceMatrix": "pointwise.distances",
+    "Evaluation": "pointwise.evaluation",
+    "Gate": "pointwise.gates",
+    "METRICS": "pointwise.metrics",
+    "Metric": "pointwise.metrics",
+    "MetricTable": "pointwise.tables",
+    "Mistake": "pointwise.mistakes",
+    "Mistakes": "pointwise.mistakes",
+    "Overall": "pointwise.tables",
+    "PointwiseError": "pointwise.errors",
+    "RunError": "pointwise.errors",
+    "col": "narwhals.stable.v2",
+    "compare": "pointwise.comparison",
+    "datasets": "pointwise",
+    "distance": "pointwise.distances",
+    "distance_matrix": "pointwise.distances",
+    "evaluate": "pointwise.evaluation",
+    "gate": "pointwise.gates",
+    "history": "pointwise.runs",
+    "load": "pointwise.runs",
+    "load_comparison": "pointwise.comparison",
+    "metric": "pointwise.metrics",
+    "nearest": "pointwise.distances",
+}
+"""Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if _HOMES[name] == __name__:
+            return import_module(f"{__name__}.{name}")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        """List the public names."""
+        return sorted(__all__)

@@ -71,11 +71,16 @@ class Coverage:
         """Share of the members of touched actual clusters that the truth does not list."""
         return self.outside_items / (self.common_items + self.outside_items)
 
-    def to_dict(self) -> dict[str, int | float | None]:
-        """Return all numbers by name."""
+    def to_dict(self, *, counted: bool = True) -> dict[str, int | float | None]:
+        """Return all numbers by name.
+
+        Args:
+            counted: Whether to count the actual clusters, which takes a pass over all actual items; otherwise the
+                two numbers that need it are left out.
+        """
         plain = [f.name for f in fields(self) if f.name != "count_actual_clusters"]
-        counted = ("ideal_clusters_untouched", "actual_clusters", "actual_clusters_untouched")
-        return {name: getattr(self, name) for name in (*plain, *counted, *_SHARES)}
+        costly = ("actual_clusters", "actual_clusters_untouched") if counted else ()
+        return {name: getattr(self, name) for name in (*plain, "ideal_clusters_untouched", *costly, *_SHARES)}
 
 
 _SHARES = ("common_share", "missing_share", "outside_share")

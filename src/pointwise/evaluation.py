@@ -285,9 +285,11 @@ class Evaluation:
             raise UsageError("Say what to slice by: by_slice('country').")
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
-    def list_slices(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def list_slices(
+        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool = False
+    ) -> MetricTable:
         """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
-        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics))
+        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics), intervals=intervals)
 
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20

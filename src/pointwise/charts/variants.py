@@ -30,7 +30,7 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.comparison import Comparison
-from pointwise.distance import DistanceMatrix, distance_matrix
+from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
 from pointwise.metrics import find_metric

@@ -63,4 +63,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # outside of a command, while modules are loaded
+        sys.exit(INTERRUPTED)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pointwise.comparison import Comparison
     from pointwise.tables import MetricTable
 
-_POLICIES, _STORING, _READING, _OUTPUT = "Policies", "Storing the comparison", "Reading the tables", "Output"
+_POLICIES, _STORING, _READING = "Policies", "Storing the comparison", "Reading the tables"
 
 
 class On(StrEnum):
@@ -85,10 +85,7 @@ def compare(
             help="Ideal items that a variant lacks: dropped, each alone, or an error.", rich_help_panel=_POLICIES
         ),
     ] = Missing.drop,
-    intervals: Annotated[
-        bool,
-        typer.Option("--intervals/--no-intervals", help="Show how sure the values are.", rich_help_panel=_OUTPUT),
-    ] = True,
+    intervals: options.Intervals = True,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
     ] = None,
@@ -210,7 +207,7 @@ def distance(
       pointwise distance monday.parquet tuesday.parquet
       pointwise distance releases/*.parquet --weights sizes.csv
     """
-    from pointwise.distance import CLUSTERING, distance_matrix
+    from pointwise.distances import CLUSTERING, distance_matrix
 
     with progress("reading"):
         matrix = distance_matrix(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format, read_columns
+from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -96,6 +98,7 @@ def evaluate(
         bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
+    intervals: options.Intervals = True,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -133,6 +136,7 @@ def evaluate(
             missing=missing.value,
             unassigned=_read_unassigned(unassigned),
             unassigned_labels=[_read_label(label) for label in unassigned_label or ()],
+            intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
         )
@@ -167,7 +171,8 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     chosen = evaluation.options
     return {
         "overall": evaluation.overall.to_dict(),
-        "coverage": evaluation.coverage.to_dict(),
+        "intervals": {name: asdict(interval) for name, interval in evaluation.overall.intervals.items()},
+        "coverage": evaluation.coverage.to_dict(counted=False),
         "policies": {name: getattr(chosen, name) for name in ("outside", "missing", "unassigned")},
         "warnings": evaluation.warnings,
     }
@@ -175,32 +180,36 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool = False) -> str:
     """Write the overall metrics, those of the slices that were asked for, and the related ones if they were."""
-    overall = evaluation.overall.to_dict()
-    slices = evaluation.list_slices() if evaluation.options.slices else None
+    is_sliced = bool(evaluation.options.slices)
     related = evaluation.related() if has_related else None
-    values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
-    if kind is Format.json:
-        rows = slices.to_dicts() if slices else []
-        return output.draw_json(
-            describe_evaluation(evaluation) | {"slices": rows} | ({"related": values} if values else {})
-        )
-    if kind is Format.csv:
-        overall |= values
-        rows = [{"slice": "overall", "value": None} | overall, *(slices.to_dicts() if slices else [])]
-        return output.draw_csv(rows, ["slice", "value", *overall])
+    if kind is Format.table:
+        tables = [evaluation, *([evaluation.by_slice()] if is_sliced else []), *([related] if related else [])]
+        return "\n\n".join(map(repr, tables))
+    slices = evaluation.list_slices(intervals=evaluation.shows_intervals) if is_sliced else None
     if kind is Format.markdown:
+        overall = _overall_row(evaluation)
         parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
-        if slices:
-            parts.append(output.draw_markdown(slices.title, slices.columns, slices.to_dicts()))
-        if related:
-            parts.append(output.draw_markdown(related.title, related.columns, related.to_dicts()))
+        parts += [output.draw_markdown(t.title, t.columns, t.to_dicts()) for t in (slices, related) if t]
         return "\n\n".join(parts)
-    parts = [repr(evaluation)]
-    if slices:
-        parts.append(repr(evaluation.by_slice()))
-    if related:
-        parts.append(repr(related))
-    return "\n\n".join(parts)
+    rows = slices.to_dicts() if slices else []
+    values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
+    if kind is Format.csv:
+        overall = _overall_row(evaluation) | values
+        return output.draw_csv([{"slice": "overall"} | overall, *rows], ["slice", "value", *overall])
+    whole = describe_evaluation(evaluation) | {"slices": rows}
+    return output.draw_json(whole | {"related": values} if related else whole)
+
+
+def _overall_row(evaluation: Evaluation) -> dict[str, Any]:
+    """Write the overall metrics as a row of a table of slices, with the ends of their intervals."""
+    row: dict[str, Any] = evaluation.overall.to_dict()
+    if not evaluation.shows_intervals:
+        return row
+    intervals = evaluation.overall.intervals
+    row[IDEAL_CLUSTERS] = max((i.ideal_clusters for i in intervals.values()), default=None)
+    for name, interval in intervals.items():
+        row |= {name + LOW: interval.low, name + HIGH: interval.high}
+    return row
 
 
 def _bullets(evaluation: Evaluation) -> str:

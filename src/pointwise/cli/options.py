@@ -55,6 +55,12 @@ Html = Annotated[
     str | None,
     typer.Option("--html", metavar="FILE", help="Write a report to look at: one HTML file.", rich_help_panel=_OUTPUT),
 ]
+Intervals = Annotated[
+    bool,
+    typer.Option(
+        "--intervals/--no-intervals", help="Whether to show how sure the values are.", rich_help_panel=_OUTPUT
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option("--limit", "-n", min=1, metavar="ROWS", help="How many rows to show.", rich_help_panel=_OUTPUT),

@@ -15,7 +15,6 @@ from typing import Any
 import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
-import pyarrow.dataset
 
 from pointwise.engines import files
 from pointwise.engines.base import Source
@@ -97,8 +96,10 @@ class DuckDBEngine:
         return tuple(relation.columns), partial(_select, relation)
 
     def _read_arrow_files(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
+        from pyarrow.dataset import dataset as open_dataset  # loads pandas, if there is one
+
         try:
-            dataset = pyarrow.dataset.dataset([str(f) for f in found], format="ipc")
+            dataset = open_dataset([str(f) for f in found], format="ipc")
         except (pa.ArrowInvalid, OSError) as error:
             raise SourceError(f"{str(found[0])!r} cannot be read as an Arrow file: {error}") from error
         return tuple(dataset.schema.names), partial(_select, self._connection.from_arrow(dataset))
@@ -246,6 +247,11 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
         ) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
+    except RuntimeError as error:
+        # What DuckDB raises when Ctrl-C reaches a query that is under way.
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
     except (duckdb.InternalException, duckdb.FatalException) as error:
         raise EngineError(f"The engine failed: {_first_line(error)}") from error
     except duckdb.Error as error:

@@ -1,0 +1,104 @@
+"""Gates: what holds, what does not, and what no one should rely on."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import pointwise as pw
+from pointwise.errors import UnknownMetricError, UsageError
+
+IDEAL = {"a": 1, "b": 1, "c": 2, "d": 2}
+ABOUT = pa.table({"item": ["a", "b", "c", "d"], "team": ["red", "red", "blue", "blue"], "year": [1, 2, 3, None]})
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Split the cluster of a and b: their recall is 1/2, that of c and d is 1."""
+    return pw.evaluate(ideal=IDEAL, actual={"a": 1, "b": 3, "c": 2, "d": 2}, attributes=ABOUT)
+
+
+@pytest.fixture(scope="module")
+def perfect():
+    return pw.evaluate(ideal=IDEAL, actual=IDEAL, attributes=ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("rules", "held"),
+    [
+        ({"minimum": {"recall": 0.75}}, True),
+        ({"minimum": {"recall": 0.7500001}}, False),
+        ({"maximum": {"under_merge_rate": 0.25}}, True),
+        ({"maximum": {"under_merge_rate": 0.2499999}}, False),
+        ({"minimum": {"recall": 0.5}, "maximum": {"precision": 0.5}}, False),
+        ({"min_coverage": 1.0}, True),
+    ],
+)
+def test_limits_are_kept_or_not(split, rules, held):
+    assert pw.gate(split, **rules).held is held
+
+
+def test_every_slice_must_hold(split):
+    result = pw.gate(split, minimum={"recall": 0.75}, slices=["team"])
+    assert {check.where: check.held for check in result.checks} == {
+        "overall": True,
+        "team=red": False,
+        "team=blue": True,
+    }
+    assert "NO     team=red" in repr(result)
+    assert "1 of 3 checks failed" in repr(result)
+
+
+def test_of_a_condition_only_what_is_meant_is_checked(split):
+    result = pw.gate(split, minimum={"recall": 0.9}, slices="year >= 3")
+    assert [check.where for check in result.checks] == ["overall", "year >= 3"]
+    assert result.checks[1].value == 1.0
+
+
+def test_crossed_slices_and_sizes_have_names(split):
+    result = pw.gate(split, minimum={"recall": 0}, slices=["team,year", "ideal_cluster_size"])
+    assert {"team=red, year=1", "ideal_cluster_size=2"} <= {check.where for check in result.checks}
+
+
+def test_small_slices_are_left_out(split):
+    assert len(pw.gate(split, minimum={"recall": 0}, slices=["year"], min_items=2).checks) == 1
+
+
+@pytest.mark.parametrize("metric", ["recall", "under_merge_rate"])
+def test_a_drop_is_measured_in_the_direction_of_the_metric(split, perfect, metric):
+    assert not pw.gate(split, baseline=perfect, max_drop={metric: 0.2}).held
+    assert pw.gate(split, baseline=perfect, max_drop={metric: 0.25}).held
+    assert pw.gate(perfect, baseline=split, max_drop={metric: 0.0}).held
+
+
+def test_a_slice_without_a_baseline_has_nothing_to_drop_from(split):
+    other = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1}, attributes=ABOUT)
+    result = pw.gate(split, baseline=other, max_drop={"recall": 0.5}, slices=["team"])
+    assert {check.where: check.baseline for check in result.checks} == {"overall": 1, "team=red": 1, "team=blue": None}
+    assert result.held
+
+
+def test_an_undefined_value_does_not_hold():
+    one = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1})
+    (check,) = pw.gate(one, minimum={"specificity": 0}).checks
+    assert check.value is None
+    assert not check.held
+
+
+def test_coverage_is_a_share_of_the_ideal_items():
+    half = pw.evaluate(ideal=IDEAL, actual={"a": 1, "c": 2})
+    assert not pw.gate(half, minimum={"precision": 1}, min_coverage=0.6).held
+    assert pw.gate(half, minimum={"precision": 1}, min_coverage=0.5).held
+
+
+def test_rules_that_mean_nothing_are_refused(split, perfect):
+    for wrong in (
+        {},
+        {"max_drop": {"recall": 0.1}},
+        {"minimum": {"recall": 0}, "baseline": perfect},
+        {"max_drop": {"prevalence": 0.1}, "baseline": perfect},
+    ):
+        with pytest.raises(UsageError):
+            pw.gate(split, **wrong)
+    with pytest.raises(UnknownMetricError, match="recall"):
+        pw.gate(split, minimum={"recal": 0.5})

@@ -1,0 +1,43 @@
+"""Progress: phases are heard by who listens, and shown on terminals only."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import pointwise as pw
+from pointwise.cli import live
+from pointwise.progress import listening, phase
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_an_evaluation_names_its_phases(tmp_path):
+    heard = []
+    with listening(heard.append):
+        pw.load(pw.evaluate(ideal=[0, 0, 1], actual=[0, 1, 1]).save(tmp_path / "run"))
+    assert heard == ["reading", "aligning", "cross-tabulating", "writing", "reading"]
+    pw.evaluate(ideal=[0, 0, 1], actual=[0, 1, 1])
+    assert len(heard) == 5
+
+
+def test_a_bar_appears_on_a_terminal_when_work_takes_long(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(live, "_PATIENCE", 0.0)
+    with live.progress("reading", "aligning"):
+        time.sleep(0.1)
+        phase("aligning")
+        time.sleep(0.3)
+    assert "aligning" in sys.stderr.getvalue()
+
+
+def test_no_bar_for_quick_work_or_without_a_terminal(monkeypatch):
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with live.progress("reading"):
+            phase("reading")
+        assert "reading" not in stream.getvalue()
