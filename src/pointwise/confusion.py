@@ -43,10 +43,15 @@ def _divide_columns(numerator: nw.Expr, denominator: nw.Expr) -> nw.Expr:
 
 
 def _lesser_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
+    # Beside a number fewer copies of `a` will do, which matters where formulas nest: engines compile each copy.
+    if not isinstance(b, nw.Expr):
+        return nw.when(a > b).then(nw.lit(float(b))).otherwise(a)
     return nw.when(a <= b).then(a).otherwise(nw.when(a > b).then(b))
 
 
 def _greater_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
+    if not isinstance(b, nw.Expr):
+        return nw.when(a < b).then(nw.lit(float(b))).otherwise(a)
     return nw.when(a >= b).then(a).otherwise(nw.when(a < b).then(b))
 
 

@@ -18,7 +18,7 @@ from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
-from pointwise.engines import Engine, Source, start_engine
+from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_inputs
@@ -51,7 +51,7 @@ def evaluate(
     unassigned_labels: Sequence[Any] = (),
     memory_limit: str | None = None,
     threads: int | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> Evaluation:
     """Evaluate an actual clustering against an ideal one.
 
@@ -80,7 +80,8 @@ def evaluate(
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
-        engine: The engine to run on; by default one of its own.
+        engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
+            the tables is a Spark data frame, else DuckDB.
 
     Returns:
         The evaluation. Everything is computed from it on demand.
@@ -97,7 +98,8 @@ def evaluate(
     """
     chosen = find_metrics(metrics)
     options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
-    engine = engine or start_engine(memory_limit=memory_limit, threads=threads)
+    sources = (ideal, actual, weights, attributes)
+    engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
     return evaluate_inputs(inputs, engine, options=options, metrics=chosen)
 

@@ -40,6 +40,11 @@ class Source:
     files: tuple[Path, ...] = ()
 
 
+def is_spark_frame(source: Any) -> bool:
+    """Tell whether a source is a data frame of Spark, classic or Connect, without loading PySpark."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
+
+
 class Engine(Protocol):
     """Where data is read, held and computed."""
 
@@ -47,6 +52,10 @@ class Engine(Protocol):
 
     def read(self, source: Any) -> Source:
         """Open a path, a glob, several paths or a table in memory."""
+        ...
+
+    def announce(self, step: str) -> None:
+        """Say what the work that follows is for, where the engine shows people what it does."""
         ...
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
