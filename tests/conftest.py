@@ -10,7 +10,7 @@ from pointwise.engines import Engine, start_engine
 settings.register_profile(
     "pointwise",
     deadline=None,  # a busy machine is not a bug
-    max_examples=50,
+    max_examples=8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("pointwise")

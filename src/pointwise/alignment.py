@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +57,11 @@ def outside_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
     return aligned.filter(nw.col(IDEAL).is_null())
 
 
-def touched_clusters(cells: nw.LazyFrame) -> nw.LazyFrame:
-    """List the actual clusters that hold an item of T."""
-    return cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
+def touching(members: nw.LazyFrame, cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the members of actual clusters that hold a common item."""
+    touched = cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
+    dtype = touched.collect_schema()[ACTUAL]  # text if a policy made up ids, whatever the clustering has
+    return members.with_columns(nw.col(ACTUAL).cast(dtype)).join(touched, on=ACTUAL, how="inner")
 
 
 def is_bad_weight() -> nw.Expr:
@@ -83,32 +87,38 @@ class Tally:
 
 
 def tally(aligned: nw.LazyFrame) -> nw.LazyFrame:
-    """Count the rows of an alignment, by kind, in one row."""
+    """Count and weigh the rows of an alignment, by kind."""
     has_weight = WEIGHT in aligned.collect_schema().names()
-    is_ideal, is_actual = ~nw.col(IDEAL).is_null(), ~nw.col(ACTUAL).is_null()
-    kinds = {"common": is_ideal & is_actual, "missing": is_ideal & ~is_actual, "outside": ~is_ideal}
-    bad = is_bad_weight() if has_weight else nw.lit(False)
-    columns = [nw.lit(1).cast(nw.Int64).alias("rows")]
-    for name, condition in kinds.items():
-        columns.append(condition.cast(nw.Int64).alias(name))
-        columns.append((condition & bad).cast(nw.Int64).alias(f"bad_{name}"))
-        weight = nw.when(condition & ~bad).then(nw.col(WEIGHT) if has_weight else nw.lit(1.0))
-        columns.append(weight.otherwise(nw.lit(0.0)).alias(f"{name}_weight"))
-    flags = aligned.select(*columns)
-    return flags.select(*(nw.col(c).sum() for c in flags.collect_schema().names()))
+    flags = aligned.select(
+        (~nw.col(IDEAL).is_null()).alias("is_ideal"),
+        (~nw.col(ACTUAL).is_null()).alias("is_actual"),
+        *([is_bad_weight().alias("is_bad"), nw.col(WEIGHT)] if has_weight else []),
+    )
+    if not has_weight:
+        return flags.group_by("is_ideal", "is_actual").agg(nw.len().alias(ITEMS))
+    return flags.group_by("is_ideal", "is_actual", "is_bad").agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
 
 
-def read_tally(row: dict[str, Any]) -> Tally:
-    """Take a tally from the row that `tally` gives."""
-    row = {name: value or 0 for name, value in row.items()}
+def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
+    """Add up the rows that `tally` gives."""
+    items: Counter[str] = Counter()
+    bad: Counter[str] = Counter()
+    weight: Counter[str] = Counter()
+    for row in rows:
+        kind = ("common" if row["is_actual"] else "missing") if row["is_ideal"] else "outside"
+        items[kind] += row[ITEMS]
+        if row.get("is_bad"):
+            bad[kind] += row[ITEMS]
+        else:
+            weight[kind] += row.get(WEIGHT, row[ITEMS])
     return Tally(
-        rows=int(row["rows"]),
-        common=int(row["common"]),
-        missing=int(row["missing"]),
-        outside=int(row["outside"]),
-        bad_weights=int(row["bad_common"]),
-        bad_missing_weights=int(row["bad_missing"]),
-        common_weight=float(row["common_weight"]),
-        missing_weight=None if row["bad_missing"] else float(row["missing_weight"]),
-        outside_weight=None if row["bad_outside"] else float(row["outside_weight"]),
+        rows=items.total(),
+        common=items["common"],
+        missing=items["missing"],
+        outside=items["outside"],
+        bad_weights=bad["common"],
+        bad_missing_weights=bad["missing"],
+        common_weight=float(weight["common"]),
+        missing_weight=None if bad["missing"] else float(weight["missing"]),
+        outside_weight=None if bad["outside"] else float(weight["outside"]),
     )

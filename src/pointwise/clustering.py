@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
-import pyarrow as pa
 
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
 from pointwise.engines.base import Engine, Source
@@ -61,60 +59,13 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
     if isinstance(source, Source):
         return source
     try:
-        return engine.read(source if is_path(source) else as_table(source))
+        if is_path(source):
+            return engine.read(source)
+        from pointwise.memberships import as_table  # loads Arrow, which `import pointwise` should not wait for
+
+        return engine.read(as_table(source))
     except InputError as error:
         raise type(error)(f"The {role}: {error}") from error
-
-
-def as_table(source: Any) -> Any:
-    """Turn memberships in plain Python or NumPy objects into a table; leave tables as they are."""
-    if isinstance(source, Mapping):
-        return _table(list(source.keys()), list(source.values()))
-    if _is_pandas_series(source):
-        return _table(source.index.to_numpy(), source.array)
-    if hasattr(source, "__arrow_c_stream__") and not _is_labels(source):
-        return source
-    if hasattr(source, "columns") or hasattr(source, "collect_schema"):
-        return source
-    if _is_labels(source):
-        return _table(range(len(source)), source)
-    if isinstance(source, Iterable):
-        return _table_of_clusters(list(source))
-    raise UsageError(f"A {type(source).__name__} is not something that pointwise can read as a clustering.")
-
-
-def _table_of_clusters(clusters: list[Any]) -> pa.Table:
-    if any(isinstance(c, (str, bytes)) or not isinstance(c, Iterable) for c in clusters):
-        return _table(range(len(clusters)), clusters)
-    members = [list(cluster) for cluster in clusters]
-    ids = chain.from_iterable([n] * len(cluster) for n, cluster in enumerate(members))
-    return _table(list(chain.from_iterable(members)), list(ids))
-
-
-def _table(items: Any, clusters: Any) -> pa.Table:
-    return pa.table({ITEM: _array(items, "item"), CLUSTER: _array(clusters, "cluster")})
-
-
-def _array(values: Any, what: str) -> pa.Array:
-    try:
-        return pa.array(values if not isinstance(values, range) else list(values), from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        kinds = sorted({type(v).__name__ for v in values})
-        raise IdTypeError(
-            f"The {what} ids are of a kind, or of several kinds, that cannot be compared ({', '.join(kinds)}). "
-            "Make them all integers or all text."
-        ) from error
-
-
-def _is_pandas_series(source: Any) -> bool:
-    return hasattr(source, "index") and hasattr(source, "array") and hasattr(source, "to_frame")
-
-
-def _is_labels(source: Any) -> bool:
-    """Tell whether a source is a NumPy array or a Polars or Arrow column: one label per item, in order."""
-    if hasattr(source, "ndim") and hasattr(source, "dtype"):
-        return int(source.ndim) == 1
-    return hasattr(source, "dtype") or isinstance(source, (pa.Array, pa.ChunkedArray))
 
 
 def read_table(

@@ -101,7 +101,7 @@ class _Reader:
                 sides = [left, *comparators]
                 pairs = zip(sides, ops, sides[1:], strict=False)
                 return reduce(operator.and_, [self.comparison(a, op, b) for a, op, b in pairs])
-            case ast.Name() as name:
+            case ast.Name() as name if isinstance(self.schema[self.column(name)], nw.Boolean):
                 return nw.col(self.column(name))
         raise self.refusal(node)
 

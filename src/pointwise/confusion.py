@@ -35,7 +35,6 @@ class Arithmetic:
     divide: Callable[[Any, Any], Any]  # undefined where the denominator is zero
     sqrt: Callable[[Any], Any]
     minimum: Callable[[Any, Any], Any]  # undefined where either is undefined
-    maximum: Callable[[Any, Any], Any]
 
 
 def _divide_columns(numerator: nw.Expr, denominator: nw.Expr) -> nw.Expr:
@@ -43,27 +42,18 @@ def _divide_columns(numerator: nw.Expr, denominator: nw.Expr) -> nw.Expr:
 
 
 def _lesser_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
-    # Beside a number fewer copies of `a` will do, which matters where formulas nest: engines compile each copy.
-    if not isinstance(b, nw.Expr):
-        return nw.when(a > b).then(nw.lit(float(b))).otherwise(a)
     return nw.when(a <= b).then(a).otherwise(nw.when(a > b).then(b))
-
-
-def _greater_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
-    if not isinstance(b, nw.Expr):
-        return nw.when(a < b).then(nw.lit(float(b))).otherwise(a)
-    return nw.when(a >= b).then(a).otherwise(nw.when(a < b).then(b))
 
 
 def _divide_numbers(numerator: Any, denominator: Any) -> Any:
     return numerator / denominator if denominator else math.nan
 
 
-COLUMNS = Arithmetic(_divide_columns, lambda x: x.sqrt(), _lesser_column, _greater_column)
+COLUMNS = Arithmetic(_divide_columns, lambda x: x.sqrt(), _lesser_column)
 """For columns of a table, where undefined is null."""
 
-NUMBERS = Arithmetic(_divide_numbers, math.sqrt, min, max)
-"""For floats and fractions, where undefined is NaN, which min and max hand on as their first argument."""
+NUMBERS = Arithmetic(_divide_numbers, math.sqrt, min)
+"""For floats and fractions, where undefined is NaN."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +98,23 @@ class Confusion:
         """Take the lesser of two values."""
         return self.arithmetic.minimum(a, b)
 
-    def within(self, value: Any, low: float, high: float) -> Any:
-        """Keep rounding from carrying a value over the border of its range."""
-        return self.arithmetic.maximum(self.arithmetic.minimum(value, high), low)
-
-    @classmethod
-    def of_columns(cls) -> Confusion:
+    @staticmethod
+    def of_columns() -> Confusion:
         """Return the confusion matrix as expressions over the columns that `confuse` adds."""
         tp, ideal, actual, tn = (nw.col(name) for name in (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN))
-        return cls(tp, ideal, actual, ideal + (actual - tp) + tn, tn, COLUMNS)
+        return _ColumnConfusion(tp, ideal, actual, ideal + nw.col(FP) + tn, tn, COLUMNS)
+
+
+class _ColumnConfusion(Confusion):
+    """A confusion matrix whose entries are columns; naming them keeps the expressions of formulas small."""
+
+    @property
+    def fp(self) -> nw.Expr:
+        return nw.col(FP)
+
+    @property
+    def fn(self) -> nw.Expr:
+        return nw.col(FN)
 
 
 @dataclass(frozen=True)

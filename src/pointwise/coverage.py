@@ -120,13 +120,11 @@ class Scope:
         )
 
     def _outside(self, cells: nw.LazyFrame, engine: Engine) -> tuple[int, float | None]:
-        touched = alignment.touched_clusters(cells)
         if self.keeps_outside:
-            members = alignment.outside_items(self.aligned).join(touched, on=ACTUAL, how="inner")
-            row = engine.collect(alignment.tally(members)).to_pylist()[0]
-            tally = alignment.read_tally(row)
+            members = alignment.touching(alignment.outside_items(self.aligned), cells)
+            tally = alignment.read_tally(engine.collect(alignment.tally(members)).to_pylist())
             return tally.outside, tally.outside_weight
-        members = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(touched, on=ACTUAL, how="inner")
+        members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), cells)
         items = count(members.select(ACTUAL), engine) - self.counts.common
         if self.inputs.weight_role is None:
             return items, float(items)

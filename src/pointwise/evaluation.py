@@ -120,7 +120,7 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
         if len(table.frame.collect_schema().names()) > 1:
             aligned = aligned.join(table.frame, on=ITEM, how="left")
     aligned = engine.checkpoint(aligned)
-    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist()[0])
+    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
@@ -167,19 +167,18 @@ def _outside_members(
     """Sum the members of touched actual clusters that the truth does not list, where they count as wrong."""
     if options.outside == "ignore":
         return None
-    outside = alignment.outside_items(aligned)
-    if not keeps_outside:
-        outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
-    outside = outside.join(alignment.touched_clusters(cells), on=ACTUAL, how="inner")
-    has_weight = WEIGHT in outside.collect_schema().names()
-    if not keeps_outside and inputs.weights is not None:
-        outside, has_weight = outside.join(inputs.weights.frame, on=ITEM, how="left"), True
-    if not has_weight and inputs.weight_role is not None:
+    if inputs.weight_role == inputs.ideal.role:
         raise UsageError(
             "outside='wrong' needs the weights of items that the truth does not list, but the weights come from the "
             "ideal clustering. Give them as a column of the actual clustering or as a table (weights=...)."
         )
-    weight = nw.col(WEIGHT) if has_weight else nw.lit(1.0)
+    outside = alignment.outside_items(aligned)
+    if not keeps_outside:
+        outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
+        if inputs.weights is not None:
+            outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
+    outside = alignment.touching(outside, cells)
+    weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
     bad = outside.filter(alignment.is_bad_weight())

@@ -16,7 +16,16 @@ def measure(cells: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:
         metrics: What to compute. A metric of means needs the metrics that it is made of.
     """
     confusion = Confusion.of_columns()
-    return cells.with_columns(*(m.formula(confusion).alias(m.name) for m in item_metrics(metrics)))
+    chosen = item_metrics(metrics)
+    measured = cells.with_columns(*(m.formula(confusion).alias(m.name) for m in chosen))
+    clipped = [_clip(m) for m in chosen if m.is_clipped]
+    return measured.with_columns(*clipped) if clipped else measured
+
+
+def _clip(metric: Metric) -> nw.Expr:
+    value, (low, high) = nw.col(metric.name), metric.range
+    upper = nw.when(value > high).then(nw.lit(high)).otherwise(value)
+    return nw.when(value < low).then(nw.lit(low)).otherwise(upper).alias(metric.name)
 
 
 def item_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:

@@ -27,6 +27,7 @@ class Metric:
         swapped: Which metric it becomes when ideal and actual clustering swap roles; itself if empty.
         better: Whether higher or lower values are better; None if neither.
         range: Least and greatest possible value.
+        is_clipped: Whether rounding may carry the formula out of the range, so that its value is brought back.
         is_total: Whether the value is defined for every item (an item is in its own TP).
         means: If given, the metric is not averaged over items: it is `formula` applied to the averages of
             these metrics.
@@ -39,6 +40,7 @@ class Metric:
     swapped: str = ""
     better: Better | None = "higher"
     range: tuple[float, float] = (0.0, 1.0)
+    is_clipped: bool = False
     is_total: bool = False
     means: tuple[str, ...] = ()
 
@@ -69,12 +71,12 @@ def _matthews(c: Confusion) -> Any:
     disagree = (
         c.ratio(c.fp, c.actual) * c.ratio(c.fn, c.ideal) * c.ratio(c.fp, c.tn + c.fp) * c.ratio(c.fn, c.tn + c.fn)
     )
-    return c.within(c.sqrt(agree) - c.sqrt(disagree), -1, 1)
+    return c.sqrt(agree) - c.sqrt(disagree)
 
 
 def _adjusted_rand(c: Confusion) -> Any:
     chance = c.ideal * (c.fn + c.tn) + c.actual * (c.fp + c.tn)
-    return c.within(c.ratio(2 * (c.tp * c.tn - c.fn * c.fp), chance), -1, 1)
+    return c.ratio(2 * (c.tp * c.tn - c.fn * c.fp), chance)
 
 
 _ROWS = (
@@ -144,10 +146,11 @@ _ROWS = (
     ),
     Metric(
         "accuracy",
-        lambda c: c.within(1 - c.ratio(c.fp + c.fn, c.total), 0, 1),
+        lambda c: 1 - c.ratio(c.fp + c.fn, c.total),
         "(TP + TN) / all",
         "share of all weight that is on the right side of the item's actual cluster",
         is_total=True,
+        is_clipped=True,
     ),
     Metric(
         "element_similarity",
@@ -158,28 +161,31 @@ _ROWS = (
     ),
     Metric(
         "fowlkes_mallows",
-        lambda c: c.within(c.sqrt(_precision(c) * _recall(c)), 0, 1),
+        lambda c: c.sqrt(_precision(c) * _recall(c)),
         "sqrt(precision * recall)",
         "geometric mean of the item's precision and recall",
         is_total=True,
+        is_clipped=True,
     ),
     Metric(
         "prevalence",
-        lambda c: c.within(c.ratio(c.ideal, c.total), 0, 1),
+        lambda c: c.ratio(c.ideal, c.total),
         "(TP + FN) / all",
         "share of all weight in the item's ideal cluster",
         swapped="predicted_prevalence",
         better=None,
         is_total=True,
+        is_clipped=True,
     ),
     Metric(
         "predicted_prevalence",
-        lambda c: c.within(c.ratio(c.actual, c.total), 0, 1),
+        lambda c: c.ratio(c.actual, c.total),
         "(TP + FP) / all",
         "share of all weight in the item's actual cluster",
         swapped="prevalence",
         better=None,
         is_total=True,
+        is_clipped=True,
     ),
     Metric(
         "specificity",
@@ -231,19 +237,21 @@ _ROWS = (
     ),
     Metric(
         "informedness",
-        lambda c: c.within(_recall(c) + _specificity(c) - 1, -1, 1),
+        lambda c: _recall(c) + _specificity(c) - 1,
         "recall + specificity - 1",
         "how much the actual cluster knows of the ideal one, 0 by chance",
         swapped="markedness",
         range=(-1.0, 1.0),
+        is_clipped=True,
     ),
     Metric(
         "markedness",
-        lambda c: c.within(_precision(c) + _negative_predictive_value(c) - 1, -1, 1),
+        lambda c: _precision(c) + _negative_predictive_value(c) - 1,
         "precision + negative_predictive_value - 1",
         "how much the ideal cluster knows of the actual one, 0 by chance",
         swapped="informedness",
         range=(-1.0, 1.0),
+        is_clipped=True,
     ),
     Metric(
         "balanced_accuracy",
@@ -265,6 +273,7 @@ _ROWS = (
         "sqrt(P R S N) - sqrt((1-P) (1-R) (1-S) (1-N)), S: specificity, N: negative predictive value",
         "correlation of ideal and actual membership (MCC)",
         range=(-1.0, 1.0),
+        is_clipped=True,
     ),
     Metric(
         "adjusted_rand",
@@ -272,6 +281,7 @@ _ROWS = (
         "2 (TP TN - FN FP) / ((TP+FN)(FN+TN) + (TP+FP)(FP+TN))",
         "agreement beyond chance, the adjusted Rand index of the item's matrix",
         range=(-1.0, 1.0),
+        is_clipped=True,
     ),
 )
 

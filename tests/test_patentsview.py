@@ -1,0 +1,65 @@
+"""The bundled data gives the numbers that its README states."""
+
+import pytest
+
+import pointwise as pw
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [("2017-08-08", (9_752, 3_715, 0.96221, 0.93595)), ("2022-06-30", (13_467, 0, 0.97749, 0.93184))],
+)
+def test_releases_against_the_truth(engine, release, expected):
+    common, missing, recall, strict_precision = expected
+    data = pw.datasets.patentsview()
+    inputs = {"ideal": data.truth, "actual": data.releases[release], "engine": engine}
+    evaluation = pw.evaluate(**inputs)
+    assert evaluation.coverage.common_items == common
+    assert evaluation.coverage.missing_items == missing
+    assert evaluation.overall["precision"] == 1.0
+    assert round(evaluation.overall["recall"], 5) == recall
+    strict = pw.evaluate(**inputs, outside="wrong")
+    assert round(strict.overall["precision"], 5) == strict_precision
+    assert strict.overall["recall"] == pytest.approx(evaluation.overall["recall"], rel=1e-12)
+    assert strict.overall.items == common
+
+
+def test_precision_is_perfect_in_all_releases_and_a_warning_says_why(engine):
+    data = pw.datasets.patentsview()
+    shares = []
+    for path in data.releases.values():
+        evaluation = pw.evaluate(ideal=data.truth, actual=path, engine=engine)
+        assert evaluation.overall["precision"] == 1.0
+        assert any("outside='wrong'" in warning for warning in evaluation.warnings)
+        shares.append(evaluation.coverage.outside_share)
+    assert (round(min(shares), 2), round(max(shares), 2)) == (0.09, 0.43)
+
+
+def test_coverage_adds_up(engine):
+    data = pw.datasets.patentsview()
+    coverage = pw.evaluate(ideal=data.truth, actual=data.releases["2017-08-08"], engine=engine).coverage
+    assert coverage.common_items + coverage.missing_items == coverage.ideal_items == 13_467
+    assert coverage.ideal_clusters_touched + coverage.ideal_clusters_untouched == coverage.ideal_clusters == 401
+    assert coverage.actual_clusters == coverage.actual_clusters_touched + coverage.actual_clusters_untouched
+    assert coverage.to_dict()["outside_share"] == coverage.outside_share
+    assert coverage.common_weight + coverage.missing_weight == coverage.ideal_weight
+
+
+def test_weights_from_the_attributes(engine):
+    data = pw.datasets.patentsview()
+    evaluation = pw.evaluate(
+        ideal=data.truth,
+        actual=data.releases["2022-06-30"],
+        weight="num_claims",
+        attributes=data.attributes,
+        slices=["country", "country,patent_type", "patent_year >= 2015"],
+        engine=engine,
+    )
+    assert evaluation.overall.weight == 245_532
+    for spec in ("country", "country,patent_type", "patent_year >= 2015", "ideal_cluster_size"):
+        rows = evaluation.by_slice(spec).to_dicts()
+        for metric in ("precision", "recall", "f1", "jaccard_distance"):
+            together = sum(row["share"] * row[metric] for row in rows)
+            assert together == pytest.approx(evaluation.overall[metric], rel=1e-12)
+        assert sum(row["items"] for row in rows) == 13_467
+    assert {row["slice"] for row in evaluation.by_slice().to_dicts()} == set(evaluation.options.slices)

@@ -1,0 +1,165 @@
+"""Tables: sorted, cut, converted, written and printed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pointwise as pw
+from pointwise import errors
+from pointwise.tables import format_metric, format_share, format_value
+
+
+@pytest.fixture
+def evaluation(engine) -> pw.Evaluation:
+    items = [f"i{n:02}" for n in range(40)]
+    ideal = {item: n // 4 for n, item in enumerate(items)}
+    actual = {item: n // 4 if n % 8 else 99 for n, item in enumerate(items)}
+    attributes = pa.table({"item": items, "year": [2000 + n for n in range(40)], "odd name": ["x", "y"] * 20})
+    return pw.evaluate(ideal=ideal, actual=actual, attributes=attributes, engine=engine)
+
+
+def test_worst_and_best_follow_the_metric(evaluation):
+    table = evaluation.by_ideal_cluster()
+    recalls = sorted(row["recall"] for row in table.to_dicts())
+    assert [row["recall"] for row in table.worst("recall", 3).to_dicts()] == recalls[:3]
+    assert [row["recall"] for row in table.best("recall", 3).to_dicts()] == recalls[::-1][:3]
+    distances = sorted(row["jaccard_distance"] for row in table.to_dicts())
+    assert [row["jaccard_distance"] for row in table.worst("jaccard_distance", 2).to_dicts()] == distances[::-1][:2]
+
+
+def test_sort_cut_and_filter_apply_in_the_order_given(evaluation):
+    table = evaluation.by_ideal_cluster()
+    assert [row["ideal_cluster"] for row in table.sort("ideal_cluster").head(3).to_dicts()] == [0, 1, 2]
+    turned = table.sort("ideal_cluster").head(3).sort("ideal_cluster", descending=True)
+    assert [row["ideal_cluster"] for row in turned.to_dicts()] == [2, 1, 0]
+    filtered = table.sort("ideal_cluster").head(3).where("ideal_cluster >= 1")
+    assert [row["ideal_cluster"] for row in filtered.to_dicts()] == [1, 2]
+    assert len(table) == 10
+    assert len(table.head(4).head(7)) == 4
+    assert len(table.where(pw.col("recall") < 1)) == 5
+
+
+def test_unknown_columns(evaluation):
+    with pytest.raises(errors.MissingColumnError, match="no column 'nothing'"):
+        evaluation.by_item().sort("nothing")
+    with pytest.raises(errors.MissingColumnError, match="accuracy"):
+        evaluation.by_item().worst("accuracy")
+    with pytest.raises(errors.UnknownMetricError):
+        evaluation.by_item().worst("items")
+
+
+def test_conversions_agree(evaluation):
+    table = evaluation.by_slice("year >= 2020", "ideal_cluster_size")
+    rows = table.to_dicts()
+    assert table.to_arrow().to_pylist() == rows
+    assert table.to_polars().to_dicts() == rows
+    assert table.to_pandas().to_dict("records") == rows
+    assert pl.DataFrame(table).to_dicts() == rows
+
+
+def test_written_files_hold_the_same_rows(evaluation, tmp_path):
+    table = evaluation.by_item().sort("item")
+    rows = table.to_dicts()
+    for name in ("x.parquet", "x.csv", "x.json", "x.jsonl", "x.csv.gz", "it's [odd].parquet"):
+        table.write(tmp_path / name)
+    assert pq.read_table(tmp_path / "x.parquet").to_pylist() == rows
+    assert pq.read_table(tmp_path / "it's [odd].parquet").to_pylist() == rows
+    assert json.loads((tmp_path / "x.json").read_text()) == rows
+    assert [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()] == rows
+    texts = [(tmp_path / "x.csv").read_text(), gzip.decompress((tmp_path / "x.csv.gz").read_bytes()).decode()]
+    for text in texts:
+        for read, row in zip(csv.DictReader(text.splitlines()), rows, strict=True):
+            assert read["item"] == row["item"]
+            assert float(read["recall"]) == row["recall"]
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_writing_again_replaces(evaluation, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("old")
+    evaluation.by_ideal_cluster().write(path)
+    assert path.read_text().startswith("ideal_cluster,")
+
+
+def test_slices_in_all_forms(evaluation):
+    crossed = evaluation.by_slice(("odd name", "year > 2019")).to_dicts()
+    assert {(r["odd name"], r["year > 2019"]) for r in crossed} == {(n, y) for n in "xy" for y in (True, False)}
+    expression = evaluation.by_slice(("recent", pw.col("year") > 2019)).to_dicts()
+    assert {r["recent"]: r["items"] for r in expression} == {True: 20, False: 20}
+    assert {r["condition"] for r in evaluation.by_slice(pw.col("year") > 2019).to_dicts()} == {True, False}
+    named = evaluation.by_slice("`odd name` = 'x' and not (year < 2010 or year in (2012, 2013))").to_dicts()
+    assert sorted(r["items"] for r in named) == [14, 26]
+    for spec in ("year is null", "year is not null", "year <> 2000", "year not in (2001, 2002)"):
+        assert sum(r["items"] for r in evaluation.by_slice(spec).to_dicts()) == 40
+
+
+def test_bands_are_in_order(engine):
+    clusters = {f"{size}-{n}": size for size in (1, 2, 4, 9, 30) for n in range(size)}
+    evaluation = pw.evaluate(ideal=clusters, actual=clusters, engine=engine)
+    rows = evaluation.by_slice("ideal_cluster_size").to_dicts()
+    assert [(r["ideal_cluster_size"], r["items"]) for r in rows] == [
+        ("1", 1),
+        ("2", 2),
+        ("3-5", 4),
+        ("6-10", 9),
+        ("21-50", 30),
+    ]
+
+
+def test_conditions_that_cannot_hold(evaluation):
+    for text in ("year >= 'x'", "`odd name` > 5", "year + 1 > 2000", "f(year)", "year is 5", "not year"):
+        with pytest.raises(errors.UsageError):
+            evaluation.by_slice(text)
+    with pytest.raises(errors.UsageError, match="cannot understand 'tp'"):
+        evaluation.by_item().where("tp")
+
+
+def test_print_says_how_many_rows_there_are(evaluation):
+    assert "10 of 40 rows" in repr(evaluation.by_item())
+    assert "10 of 40 rows" in evaluation.by_item()._repr_html_()
+    assert "rows" not in repr(evaluation.by_ideal_cluster())
+    assert "Precision" not in repr(evaluation.overall)
+
+
+def test_explained_clusters_add_up(evaluation):
+    explanation = evaluation.explain(actual_cluster=99)
+    rows = explanation.cells.to_dicts()
+    assert sum(row["items"] for row in rows) == explanation.items == 5
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    assert "actual cluster 99 (5 items, weight 5) lies in 5 ideal clusters" in str(explanation)
+
+
+def test_evaluation_draws_itself(evaluation):
+    text = repr(evaluation)
+    assert "Common items: 40 of 40 ideal" in text
+    assert "<table>" in evaluation._repr_html_()
+    with evaluation as same:
+        assert same is evaluation
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.0000"), (1 - 1e-9, ">0.9999"), (0.0, "0.0000"), (1e-9, "<0.0001"), (-1e-9, ">-0.0001"), (0.5, "0.5000")],
+)
+def test_nearly_perfect_does_not_look_perfect(value, text):
+    assert format_metric(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.0, "0.0%"), (1e-6, "<0.1%")])
+def test_nearly_all_does_not_look_like_all(value, text):
+    assert format_share(value) == text
+
+
+def test_values_for_people():
+    assert format_value("items", 1234567) == "1,234,567"
+    assert format_value("patent_year", 2015) == "2015"
+    assert format_value("weight", 1234.5) == "1,234.5"
+    assert format_value("country", None) == "–"
+    assert format_value("flag", True) == "yes"
