@@ -43,7 +43,7 @@ def machine() -> dict[str, Any]:
     """Describe where and when the numbers were taken."""
     import duckdb
     import narwhals
-    import numpy
+    import numpy as np
 
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return {
@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "duckdb": duckdb.__version__,
         "narwhals": narwhals.__version__,
-        "numpy": numpy.__version__,
+        "numpy": np.__version__,
         "commit": commit.stdout.strip(),
         "date": datetime.now(UTC).date().isoformat(),
     }

@@ -33,7 +33,8 @@ def test_every_metric_is_described(row):
     assert all(part in METRICS for part in row.means)
 
 
-def test_own_metric_works_at_every_level(engine, dice):
+@pytest.mark.usefixtures("dice")
+def test_own_metric_works_at_every_level(engine):
     evaluation = pw.evaluate(**CLUSTERS, metrics=["dice", "f1"], engine=engine)
     tables = [evaluation.by_item(), evaluation.by_ideal_cluster(), evaluation.by_slice("actual_cluster_size")]
     for table in tables:

@@ -92,7 +92,7 @@ def read_table(
         weight: A column to keep as the number `weight`.
     """
     opened = open_source(source, engine, role=role)
-    items = _item_columns(opened, item, role)
+    items = item_columns(opened, item, role)
     clusters = _cluster_columns(opened, cluster, role, taken=items) if has_clusters else ()
     for name in (*carry, *([weight] if weight else [])):
         _require(opened, name, role)
@@ -110,7 +110,8 @@ def read_table(
     return Table(role, opened, frame.select(*columns, *(nw.col(c) for c in carry)), kind, items)
 
 
-def _item_columns(source: Source, given: Columns | None, role: str) -> tuple[str, ...]:
+def item_columns(source: Source, given: Columns | None, role: str) -> tuple[str, ...]:
+    """Find the columns that identify an item: those given, `item`, or the first of two."""
     if given is not None:
         return _given(source, given, role, "item")
     if ITEM in source.columns:

@@ -21,3 +21,7 @@ ACTUAL_WEIGHT = "actual_weight"
 ACTUAL_ITEMS = "actual_items"
 
 UNDEFINED = "_undefined"  # suffix: share of the weight for which a metric has no value
+
+IDEAL_CLUSTERS = "ideal_clusters"  # a count of ideal clusters
+LOW = "_low"  # suffix: lower end of a metric's interval
+HIGH = "_high"  # suffix: upper end of a metric's interval

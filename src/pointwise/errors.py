@@ -12,6 +12,7 @@ PointwiseError
 │   ├── WeightError                    a weight that is not a positive number
 │   └── NoCommonItemsError             the two clusterings speak of different items
 ├── NotFoundError (KeyError)           no such item, cluster, run
+├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
 └── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
 """
 
@@ -66,6 +67,10 @@ class NotFoundError(PointwiseError, KeyError):
     def __str__(self) -> str:
         """Show the message itself, not its representation as `KeyError` does."""
         return str(self.args[0]) if self.args else ""
+
+
+class RunError(PointwiseError, OSError):
+    """A run cannot be stored, or what is stored is no whole run."""
 
 
 class EngineError(PointwiseError, RuntimeError):

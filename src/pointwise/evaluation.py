@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
@@ -21,9 +24,13 @@ from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_clu
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
-from pointwise.inputs import Inputs, Missing, Options, Outside, read_inputs
-from pointwise.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
+from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
+from pointwise.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.progress import phase
+from pointwise.relatives import tabulate_related
+from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 
@@ -49,6 +56,7 @@ def evaluate(
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Sequence[Any] = (),
+    intervals: bool = True,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -78,6 +86,8 @@ def evaluate(
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
+            they are shown.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
@@ -100,8 +110,10 @@ def evaluate(
     options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
     sources = (ideal, actual, weights, attributes)
     engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
+    phase("reading")
     inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
-    return evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    evaluation = evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    return replace(evaluation, shows_intervals=intervals)
 
 
 def _as_specs(slices: Any) -> tuple[Any, ...]:
@@ -115,6 +127,7 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
     if not keeps_outside or options.missing == "singleton":
         check_repeats(inputs.ideal, engine)
+    phase("aligning")
     aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
     for table in inputs.joined:
         if len(table.frame.collect_schema().names()) > 1:
@@ -124,6 +137,7 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
+    phase("cross-tabulating")
     bare = engine.checkpoint(cross_tabulate(items))
     others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
     totals = _totals(bare, others, engine)
@@ -211,6 +225,7 @@ class Evaluation:
         options: How the inputs were read.
         sources: The tables that were read, by role.
         find_coverage: Counts what is common and what is left out.
+        shows_intervals: Whether the overall metrics and the slices show intervals.
     """
 
     evidence: Evidence
@@ -218,6 +233,7 @@ class Evaluation:
     options: Options
     sources: Mapping[str, Source]
     find_coverage: Callable[[], Coverage]
+    shows_intervals: bool = True
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -227,7 +243,8 @@ class Evaluation:
     @cached_property
     def overall(self) -> Overall:
         """The metrics of all common items together."""
-        return lift_overall(self.evidence, self.metrics)
+        overall = lift_overall(self.evidence, self.metrics)
+        return overall if self.shows_intervals else replace(overall, find_intervals=None)
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
@@ -245,7 +262,9 @@ class Evaluation:
         """List every common item with its confusion matrix and metrics."""
         return tabulate_items(self.evidence, self._chosen(metrics))
 
-    def by_slice(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_slice(
+        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool | None = None
+    ) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
 
         Args:
@@ -254,11 +273,18 @@ class Evaluation:
                 "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
                 the slices given to `evaluate`.
             metrics: Names of metrics; by default those of the evaluation.
+            intervals: Whether to add the ends of every metric's interval (`<metric>_low`, `<metric>_high`) and the
+                number of ideal clusters behind it; by default as `evaluate` was told.
         """
+        intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
         if not specs:
             raise UsageError("Say what to slice by: by_slice('country').")
-        return tabulate_slices(self.evidence, specs, self._chosen(metrics))
+        return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
+
+    def list_slices(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
+        """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
+        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics))
 
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
@@ -278,6 +304,57 @@ class Evaluation:
         if kind == ITEM:
             return explain_item(self.evidence, key, limit=limit)
         return explain_cluster(self.evidence, kind, key, self.metrics)
+
+    def mistakes(self, n: int = 20, *, kind: Kind = "both") -> Mistakes:
+        """Rank what was merged or split wrongly by what it costs.
+
+        The costs of all mistakes add up to the over-merge rate (1 - precision) and the under-merge rate (1 - recall).
+
+        Args:
+            n: How many to list.
+            kind: "over-merge", "under-merge" or "both".
+        """
+        return find_mistakes(self.evidence, n, kind)
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
+
+        Args:
+            beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
+                as if every item were there as often as its weight says ("replication").
+        """
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
+
+    def with_attributes(self, attributes: Any) -> Evaluation:
+        """Return the same evaluation with another table of attributes, to slice by its columns.
+
+        Args:
+            attributes: A table of items and what is known about them, of any kind that `evaluate` reads.
+        """
+        table = read_attributes(self.evidence.engine, attributes, options=self.options, sources=self.sources)
+        evidence = self.evidence.with_attributes(table)
+        sources = {**self.sources, table.role: table.source}
+        return replace(self, evidence=evidence, sources=sources, find_coverage=lambda: self.coverage)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Store the evaluation as a folder that `load` reads, with the metrics of every item.
+
+        The folder appears when it is complete.
+
+        Args:
+            path: The folder to make.
+            overwrite: Whether to replace a run that is there already.
+
+        Returns:
+            The path.
+
+        Raises:
+            RunError: There is something at the path already, or it cannot be written.
+        """
+        check_place(Path(path), overwrite=overwrite)
+        found = Findings(self.evidence, self.metrics, self.options, self.sources, self.coverage, self.overall)
+        return write_run(found, path, overwrite=overwrite)
 
     @cached_property
     def warnings(self) -> list[str]:

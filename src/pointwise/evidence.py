@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +13,12 @@ from pointwise.clustering import Table, join_id
 from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT
 from pointwise.confusion import Totals
 from pointwise.engines.base import Engine
-from pointwise.errors import NotFoundError
+from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
 from pointwise.inputs import with_columns
 from pointwise.lifting import lift
 from pointwise.measurement import measure
 from pointwise.metrics import Metric
-from pointwise.validation import check_repeats
+from pointwise.validation import check_repeats, count, examples
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,28 @@ class Evidence:
         table = with_columns(self.attributes, lacking, self.engine, like=items)
         check_repeats(table, self.engine, among=items.select(ITEM))
         return items.join(table.frame, on=ITEM, how="left")
+
+    def with_attributes(self, table: Table) -> Evidence:
+        """Return the same evidence with another table to take slice columns from, which win over those carried.
+
+        Raises:
+            IdTypeError: Items are integers here and text there.
+            NoCommonItemsError: The table speaks of other items.
+        """
+        items = self.items.drop(
+            *(c for c in self.slice_schema if c in table.source.columns and c in self.items.columns)
+        )
+        if not isinstance(items.collect_schema()[ITEM], nw.String) and table.id_kind != "integer":
+            if table.id_kind == "text":
+                raise IdTypeError("Items are integers in the evaluation and text in the attributes.")
+            items = items.with_columns(nw.col(ITEM).cast(nw.String))
+        other = with_columns(table, (), self.engine, like=items)
+        if not count(items.select(ITEM).join(other.frame, on=ITEM, how="inner").head(1), self.engine):
+            raise NoCommonItemsError(
+                f"The attributes know none of the items. Their items are {examples(other.frame, self.engine)}; "
+                f"those of the evaluation are {examples(items, self.engine)}."
+            )
+        return replace(self, items=items, attributes=table)
 
     def key(self, column: str, value: Any) -> Any:
         """Write an id as the tables do; a whole number in text stands for an integer where ids are integers."""

@@ -16,6 +16,7 @@ from pointwise.clustering import (
     Unassigned,
     UnassignedPolicy,
     assign,
+    item_columns,
     match_ids,
     open_source,
     read_table,
@@ -173,6 +174,14 @@ def _read_joined(
     known = next((columns for columns in ids if set(columns) <= set(source.columns)), None)
     item = given or (known if ITEM not in source.columns or known else None)
     return read_table(source, engine, role=role, item=item, has_clusters=False, carry=carry, weight=weight)
+
+
+def read_attributes(engine: Engine, attributes: Any, *, options: Options, sources: Mapping[str, Source]) -> Table:
+    """Open a table of attributes for clusterings that were read before."""
+    source = open_source(attributes, engine, role="attributes")
+    sides = [(side, f"{side} clustering") for side in ("ideal", "actual")]
+    ids = [item_columns(sources[role], options.columns("item", side), role) for side, role in sides]
+    return _read_joined(engine, source, "attributes", options, ids)
 
 
 def _mentioned(slices: Sequence[Any], source: Source, taken: Sequence[str]) -> tuple[str, ...]:

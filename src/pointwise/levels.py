@@ -7,20 +7,43 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, FN, FP, IDEAL, ITEM, ITEMS, SHARE, TN, TP, UNDEFINED, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    FN,
+    FP,
+    HIGH,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    ITEM,
+    ITEMS,
+    LOW,
+    SHARE,
+    TN,
+    TP,
+    UNDEFINED,
+    WEIGHT,
+)
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
-from pointwise.lifting import columns_of
+from pointwise.lifting import columns_of, sum_up
 from pointwise.metrics import Metric
 from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.tables import MetricTable, Overall
+from pointwise.uncertainty import Interval, lift_with_intervals, read_intervals
 
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric]) -> Overall:
-    """Average metrics over all common items."""
+    """Average metrics over all common items; intervals are computed when they are asked for."""
     row = evidence.engine.collect(evidence.lift(evidence.measured(metrics), (), metrics)).to_pylist()[0]
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
-    return Overall(row[ITEMS], row[WEIGHT], {m.name: row[m.name] for m in metrics}, undefined)
+    values = {m.name: row[m.name] for m in metrics}
+    return Overall(row[ITEMS], row[WEIGHT], values, undefined, lambda: _overall_intervals(evidence, metrics))
+
+
+def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric]) -> dict[str, Interval]:
+    sums = evidence.engine.checkpoint(sum_up(evidence.measured(metrics), (IDEAL,), metrics))
+    lifted = lift_with_intervals(sums, (), metrics=metrics, total_weight=evidence.common_weight)
+    return read_intervals(evidence.engine.collect(lifted).to_pylist()[0], metrics)
 
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:
@@ -41,19 +64,35 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine)
 
 
-def tabulate_slices(evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric]) -> MetricTable:
+def tabulate_slices(
+    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, intervals: bool = False
+) -> MetricTable:
     """Average metrics over slices; several slicings stand below one another."""
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
-    tables = [_tabulate_slicing(evidence, cut, metrics) for cut in cuts]
-    return tables[0] if len(tables) == 1 else _side_by_side(cuts, tables)
+    if len(cuts) == 1:
+        return _tabulate_slicing(evidence, cuts[0], metrics, intervals=intervals)
+    return list_slices(evidence, specs, metrics, intervals=intervals)
 
 
-def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> MetricTable:
+def list_slices(
+    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, intervals: bool = False
+) -> MetricTable:
+    """Average metrics over slices, which the columns `slice` and `value` name."""
+    cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
+    return _side_by_side(cuts, [_tabulate_slicing(evidence, cut, metrics, intervals=intervals) for cut in cuts])
+
+
+def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, intervals: bool) -> MetricTable:
     names = [key.name for key in cut.keys]
-    _check_names(names, metrics)
-    frame = evidence.lift(slice_cells(evidence, cut, metrics), names, metrics)
+    check_names(names, metrics)
+    rows = slice_cells(evidence, cut, metrics)
+    if intervals:
+        sums = evidence.engine.checkpoint(sum_up(rows, (*names, IDEAL), metrics))
+        frame = lift_with_intervals(sums, names, metrics=metrics, total_weight=evidence.common_weight)
+    else:
+        frame = evidence.lift(rows, names, metrics)
     title = f"Slices by {cut.name}"
-    bands = [key.name for key in cut.keys if key.name in SIZES and key.expression is None]
+    bands = band_keys(cut)
     if not bands:
         order = ((WEIGHT, True), *((name, False) for name in names))
         return MetricTable(title, frame, evidence.engine, order=order)
@@ -62,6 +101,11 @@ def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric
     frame = frame.with_columns(*(band_label(name).alias(name) for name in bands))
     order = tuple((starts.get(name, name), False) for name in names)
     return MetricTable(title, frame, evidence.engine, order=order, hidden=tuple(starts.values()))
+
+
+def band_keys(cut: Slicing) -> list[str]:
+    """Name the keys of a slicing that are bands of cluster sizes."""
+    return [key.name for key in cut.keys if key.name in SIZES and key.expression is None]
 
 
 def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -74,7 +118,7 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     rows = evidence.measured(metrics)
     keys = [(key.name, key.expression) for key in cut.keys if key.expression is not None]
     if keys:
-        items = evidence.items_with(_needed(evidence, cut.keys))
+        items = evidence.items_with(needed_columns(evidence, cut.keys))
         keyed = items.select(IDEAL, ACTUAL, WEIGHT, *(expression.alias(name) for name, expression in keys))
         split = keyed.group_by(IDEAL, ACTUAL, *(name for name, _ in keys))
         sums = split.agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
@@ -83,7 +127,8 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     return rows.with_columns(*bands) if bands else rows
 
 
-def _needed(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
+def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
+    """List the item columns that the keys of a slicing need."""
     if any(key.columns is None for key in keys):
         return list(evidence.slice_schema)
     return [column for key in keys for column in key.columns or ()]
@@ -105,8 +150,10 @@ def _as_text(name: str) -> nw.Expr:
     return nw.when(text.is_null()).then(nw.lit("(missing)")).otherwise(text)
 
 
-def _check_names(names: Sequence[str], metrics: Sequence[Metric]) -> None:
-    taken = {ITEMS, WEIGHT, SHARE, IDEAL, ACTUAL, *(c for m in metrics for c in columns_of(m))}
+def check_names(names: Sequence[str], metrics: Sequence[Metric]) -> None:
+    """Refuse slices whose names are columns of their table already."""
+    taken = {ITEMS, WEIGHT, SHARE, IDEAL, ACTUAL, IDEAL_CLUSTERS, *(c for m in metrics for c in columns_of(m))}
+    taken |= {m.name + end for m in metrics for end in (LOW, HIGH)}
     if len({n.lower() for n in names}) < len(names):
         raise UsageError(f"A slice crosses a column with itself: {', '.join(names)}.")
     clash = [name for name in names if name.lower() in taken]

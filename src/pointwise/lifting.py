@@ -27,26 +27,51 @@ def lift(measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric]
         One row per group, with `items`, `weight`, `share` and the metrics.
     """
     metrics = tuple(metrics)
+    return average(sum_up(measured, by, metrics), by, metrics=metrics, total_weight=total_weight)
+
+
+def sum_up(measured: nw.LazyFrame, by: Sequence[str], metrics: Iterable[Metric]) -> nw.LazyFrame:
+    """Sum the weighted values of every metric over groups of rows.
+
+    Returns:
+        One row per group, with `items`, `weight`, for every metric the sum of weight times value under its name,
+        and in `defined_weight` of the metric what to divide that by.
+    """
     parts = item_metrics(metrics)
     products = [(nw.col(m.name) * nw.col(WEIGHT)).alias(m.name) for m in parts]
     defined = [
-        nw.when(~nw.col(m.name).is_null()).then(nw.col(WEIGHT)).otherwise(nw.lit(0.0)).alias(_defined(m))
+        nw.when(~nw.col(m.name).is_null()).then(nw.col(WEIGHT)).otherwise(nw.lit(0.0)).alias(defined_weight(m))
         for m in parts
         if not m.is_total
     ]
-    sums = [*(m.name for m in parts), *(_defined(m) for m in parts if not m.is_total)]
-    rows = measured.select(*by, ITEMS, WEIGHT, *products, *defined)
-    totals = [nw.col(name).sum() for name in (ITEMS, WEIGHT, *sums)]
+    return add_up(measured.select(*by, ITEMS, WEIGHT, *products, *defined), by, sum_columns(parts))
+
+
+def sum_columns(parts: Iterable[Metric]) -> list[str]:
+    """Name the columns of `sum_up` that belong to no group key."""
+    return list(dict.fromkeys([ITEMS, WEIGHT, *(c for m in parts for c in (m.name, defined_weight(m)))]))
+
+
+def add_up(rows: nw.LazyFrame, by: Sequence[str], columns: Sequence[str]) -> nw.LazyFrame:
+    """Sum columns over groups of rows, or over all rows."""
+    totals = [nw.col(name).sum() for name in columns]
     grouped = rows.group_by(*by).agg(*totals) if by else rows.select(*totals)
-    means = grouped.with_columns(
-        nw.col(ITEMS).cast(nw.Int64),
+    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64)) if ITEMS in columns else grouped
+
+
+def average(
+    sums: nw.LazyFrame, by: Sequence[str], *, metrics: Sequence[Metric], total_weight: float, carry: Sequence[str] = ()
+) -> nw.LazyFrame:
+    """Divide the sums of groups by their weights; keep the columns in `carry` as they are."""
+    parts = item_metrics(metrics)
+    means = sums.with_columns(
         (nw.col(WEIGHT) / total_weight).alias(SHARE),
         *(_mean(m) for m in parts),
-        *((1 - nw.col(_defined(m)) / nw.col(WEIGHT)).alias(m.name + UNDEFINED) for m in parts if not m.is_total),
+        *((1 - nw.col(defined_weight(m)) / nw.col(WEIGHT)).alias(m.name + UNDEFINED) for m in parts if not m.is_total),
     )
-    combined = [_of_means(m) for m in metrics if m.means]
+    combined = [of_means(m, [nw.col(name) for name in m.means]).alias(m.name) for m in metrics if m.means]
     means = means.with_columns(*combined) if combined else means
-    return means.select(*by, ITEMS, WEIGHT, SHARE, *(name for m in metrics for name in columns_of(m)))
+    return means.select(*by, ITEMS, WEIGHT, SHARE, *(name for m in metrics for name in columns_of(m)), *carry)
 
 
 def columns_of(metric: Metric) -> tuple[str, ...]:
@@ -54,15 +79,16 @@ def columns_of(metric: Metric) -> tuple[str, ...]:
     return (metric.name,) if metric.is_total else (metric.name, metric.name + UNDEFINED)
 
 
-def _defined(metric: Metric) -> str:
-    return metric.name + "_defined_weight"
+def defined_weight(metric: Metric) -> str:
+    """Name the column with the weight of the items for which a metric is defined."""
+    return WEIGHT if metric.is_total else metric.name + "_defined_weight"
+
+
+def of_means(metric: Metric, means: Sequence[nw.Expr]) -> nw.Expr:
+    """Apply the formula of a metric of means."""
+    return metric.formula(Confusion.of_columns(), *means)  # type: ignore[no-any-return]
 
 
 def _mean(metric: Metric) -> nw.Expr:
-    weight = nw.col(WEIGHT) if metric.is_total else nw.col(_defined(metric))
+    weight = nw.col(defined_weight(metric))
     return nw.when(weight > 0).then(nw.col(metric.name) / weight).alias(metric.name)
-
-
-def _of_means(metric: Metric) -> nw.Expr:
-    values = (nw.col(name) for name in metric.means)
-    return metric.formula(Confusion.of_columns(), *values).alias(metric.name)  # type: ignore[no-any-return]

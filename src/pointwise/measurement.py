@@ -16,9 +16,9 @@ def measure(cells: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:
         metrics: What to compute. A metric of means needs the metrics that it is made of.
     """
     confusion = Confusion.of_columns()
-    chosen = item_metrics(metrics)
-    measured = cells.with_columns(*(m.formula(confusion).alias(m.name) for m in chosen))
-    clipped = [_clip(m) for m in chosen if m.is_clipped]
+    columns = {m: m.formula(confusion).alias(m.name) for m in item_metrics(metrics)}
+    measured = cells.with_columns(*columns.values()) if columns else cells
+    clipped = [_clip(m) for m in columns if m.is_clipped]
     return measured.with_columns(*clipped) if clipped else measured
 
 

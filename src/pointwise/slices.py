@@ -107,10 +107,17 @@ def band_start(column: str) -> nw.Expr:
     return start.cast(nw.Int64)
 
 
+def band_name(start: int) -> str:
+    """Name the band that begins with a size: 3 becomes "3-5"."""
+    following = dict(pairwise(BANDS)).get(start)
+    if following is None:
+        return f"{start}+"
+    return str(start) if following == start + 1 else f"{start}-{following - 1}"
+
+
 def band_label(column: str) -> nw.Expr:
-    """Turn the least size of a band into the band's name: 3 becomes "3-5"."""
-    label: nw.Expr = nw.lit(f"{BANDS[-1]}+")
-    for least, following in reversed(list(pairwise(BANDS))):
-        name = str(least) if following == least + 1 else f"{least}-{following - 1}"
-        label = nw.when(nw.col(column) == least).then(nw.lit(name)).otherwise(label)
+    """Turn the least size of a band into the band's name, in a column."""
+    label: nw.Expr = nw.lit(band_name(BANDS[-1]))
+    for start in reversed(BANDS[:-1]):
+        label = nw.when(nw.col(column) == start).then(nw.lit(band_name(start))).otherwise(label)
     return label

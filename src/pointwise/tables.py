@@ -5,21 +5,24 @@ from __future__ import annotations
 import io
 import math
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import HIGH, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.metrics import find_metric
+from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN_ROWS = 10
+_MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +44,7 @@ class MetricTable:
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         hidden: Columns for sorting only.
+        quiet: Columns that are not drawn, to keep the drawing narrow.
     """
 
     title: str
@@ -48,11 +53,17 @@ class MetricTable:
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     hidden: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return [c for c in self.frame.collect_schema().names() if c not in self.hidden]
+
+    @property
+    def drawn_columns(self) -> list[str]:
+        """Names of the columns that a drawing shows."""
+        return [c for c in self.columns if c not in self.quiet]
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -146,53 +157,111 @@ class MetricTable:
 
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
-        rows = self.head(SHOWN_ROWS).to_dicts()
-        rest = f"{len(rows)} of {total:,} rows" if total > len(rows) else ""
-        return rows, rest
+        most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
+        rows = self.head(most).to_dicts()
+        notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
+        if any(name.endswith(LOW) for name in self.columns):
+            notes.append(f"±: half the width of the {CONFIDENCE:.0%} interval")
+        return rows, "; ".join(notes)
 
     def __repr__(self) -> str:
         """Draw the first rows as text."""
         rows, rest = self._shown()
-        return draw_table(self.title, self.columns, rows, note=rest)
+        return draw_table(self.title, self.drawn_columns, rows, note=rest)
 
     def _repr_html_(self) -> str:
         rows, rest = self._shown()
-        return draw_html(self.title, self.columns, rows, note=rest)
+        return draw_html(self.title, self.drawn_columns, rows, note=rest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Overall:
-    """The metrics of all common items together."""
+    """The metrics of all common items together.
+
+    Args:
+        items: Number of common items.
+        weight: Their weight.
+        values: The value of each metric.
+        undefined: For metrics that can be undefined, the share of the weight for which they are.
+        find_intervals: Computes the intervals, which takes longer than the values; None to go without.
+    """
 
     items: int
     weight: float
     values: Mapping[str, float | None]
     undefined: Mapping[str, float]
+    find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
 
     def __getitem__(self, metric: str) -> float:
         """Return the value of a metric."""
-        try:
-            value = self.values[metric]
-        except KeyError:
+        self._require(metric)
+        value = self.values[metric]
+        return float("nan") if value is None else value
+
+    @cached_property
+    def intervals(self) -> Mapping[str, Interval]:
+        """Where each metric may lie, computed when first asked for; empty if intervals were turned off."""
+        return self.find_intervals() if self.find_intervals else {}
+
+    def interval(self, metric: str) -> Interval:
+        """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
+        self._require(metric)
+        return self.intervals.get(metric, Interval(None, None, 0, reason="intervals were turned off"))
+
+    def _require(self, metric: str) -> None:
+        if metric not in self.values:
             shown = ", ".join(self.values)
             raise NotFoundError(
                 f"{metric!r} was not asked for; there are {shown}. Use evaluation.with_metrics({metric!r})."
-            ) from None
-        return float("nan") if value is None else value
+            )
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return all numbers by name."""
+        """Return all numbers by name, without the intervals."""
         undefined = {name + UNDEFINED: share for name, share in self.undefined.items()}
         return {ITEMS: self.items, WEIGHT: self.weight, SHARE: 1.0, **self.values, **undefined}
 
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per metric: its value, the ends of its interval, and what it means."""
+        rows = []
+        for name, value in self.values.items():
+            row: dict[str, Any] = {"metric": name, "value": value}
+            if self.intervals:
+                row |= {"low": self.intervals[name].low, "high": self.intervals[name].high}
+            if name in self.undefined:
+                row["undefined"] = self.undefined[name]
+            rows.append(row | {"meaning": find_metric(name).summary})
+        return rows
+
+    def _drawing(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+        rows = [_with_interval(row) for row in self.to_dicts()]
+        clusters = max((i.ideal_clusters for i in self.intervals.values()), default=0)
+        behind = f" in {clusters:,} ideal clusters" if clusters else ""
+        title = f"Overall: {self.items:,} items{behind}, weight {format_weight(self.weight)}"
+        columns = [c for c in ("metric", "value", _INTERVAL, "undefined", "meaning") if any(c in row for row in rows)]
+        reasons: dict[str, list[str]] = {}
+        for name, interval in self.intervals.items():
+            if interval.reason:
+                reasons.setdefault(interval.reason, []).append(name)
+        notes = [f"No interval for {', '.join(names)}: {why}." for why, names in reasons.items()]
+        return title, columns, rows, "\n".join(notes)
+
     def __repr__(self) -> str:
         """Draw the metrics as a table."""
-        row = self.to_dict()
-        return draw_table("Overall", list(row), [row])
+        title, columns, rows, note = self._drawing()
+        return draw_table(title, columns, rows, note=note)
 
     def _repr_html_(self) -> str:
-        row = self.to_dict()
-        return draw_html("Overall", list(row), [row])
+        title, columns, rows, note = self._drawing()
+        return draw_html(title, columns, rows, note=note)
+
+
+_INTERVAL = f"{CONFIDENCE:.0%} interval"
+
+
+def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
+    if row.get("low") is None:
+        return row
+    return row | {_INTERVAL: f"{format_metric(row['low'])} to {format_metric(row['high'])}"}
 
 
 @contextmanager
@@ -214,25 +283,55 @@ def format_value(column: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    if isinstance(value, float):
-        if column.endswith((SHARE, UNDEFINED)):
-            return format_share(value)
-        return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-    return str(value)
+    return _format_float(column, value) if isinstance(value, float) else str(value)
+
+
+def _format_float(column: str, value: float) -> str:
+    if column.endswith((SHARE, UNDEFINED)):
+        return format_share(value)
+    if column.endswith(_SIGNED):
+        return format_difference(value)
+    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
 
 
 _WEIGHTS = ("tp", "fp", "fn", "tn")
+_SIGNED = ("delta", "contribution")
+
+
+def shown_columns(columns: Sequence[str]) -> list[str]:
+    """Leave out the ends of intervals, which stand beside their values when drawn."""
+    return [c for c in columns if not any(c.endswith(end) and c.removesuffix(end) in columns for end in (LOW, HIGH))]
+
+
+def format_cell(column: str, row: Mapping[str, Any]) -> str:
+    """Write a value for people, with half the width of its interval if it has one."""
+    text = format_value(column, row.get(column))
+    if column + LOW not in row or row.get(column) is None:
+        return text
+    low, high = row[column + LOW], row[column + HIGH]
+    reach = "–" if low is None else "±" + f"{(high - low) / 2:.4f}".removeprefix("0")
+    return f"{text} {reach:>6}"
 
 
 def format_metric(value: float) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
         return "–"
+    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
+        return format_weight(value)
     text = f"{value:.4f}"
     if text == "1.0000" and value < 1:
         return ">0.9999"
     if text in ("0.0000", "-0.0000") and value != 0:
         return "<0.0001" if value > 0 else ">-0.0001"
+    return text
+
+
+def format_difference(value: float) -> str:
+    """Write a difference with its sign; one that is not quite 0 does not look like it."""
+    text = f"{value:+.4f}"
+    if text in ("+0.0000", "-0.0000"):
+        return "0.0000" if abs(value) < 1e-12 else f"{text[0]}<0.0001"  # noqa: PLR2004  # what rounding leaves of zero
     return text
 
 
@@ -250,30 +349,65 @@ def format_weight(value: float) -> str:
 
 
 def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal."""
+    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=_terminal_width(), no_color=True, highlight=False)
-    console.print(rich_table(title, columns, rows))
+    width = _terminal_width()
+    console = Console(file=buffer, width=width, no_color=True, highlight=False)
+    columns = shown_columns(columns)
+    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
+    if _least_width(columns, rows, cells) <= width:
+        console.print(_rich_table(title, columns, rows, cells))
+    else:
+        name_width = max(map(len, columns))
+        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
+        console.print("\n\n".join([title, *records]), markup=False)
     if note:
-        console.print(note)
+        console.print(note, markup=False)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
-def rich_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
-    """Lay rows out as a Rich table."""
+def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
+    """Return how wide a table must be so that no number breaks; text and headers may."""
+    widths = []
+    for number, column in enumerate(columns):
+        longest = max((len(row[number]) for row in cells), default=0)
+        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
+    return sum(width + _PADDING for width in widths)
+
+
+_LEAST_TEXT_WIDTH = 12
+_PADDING = 3
+
+
+def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
+    return any(isinstance(row.get(column), (int, float)) for row in rows)
+
+
+def _rich_table(
+    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
+) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column in columns:
-        is_number = any(isinstance(row.get(column), (int, float)) for row in rows)
-        table.add_column(Text(column), justify="right" if is_number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_one_line(format_value(c, row.get(c)))) for c in columns))
+    for column, header in zip(columns, _headers(columns, cells), strict=True):
+        is_number = _is_number(column, rows)
+        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    for texts in cells:
+        table.add_row(*(Text(text) for text in texts))
     return table
+
+
+def _headers(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    """Break long names at their underscores where the table would be too wide otherwise."""
+    widths = [max((len(row[n]) for row in cells), default=0) for n in range(len(columns))]
+    gap = 3
+    if sum(max(len(c), width) + gap for c, width in zip(columns, widths, strict=True)) <= _terminal_width():
+        return list(columns)
+    return [c.replace("_", "_\n") if len(c) > width else c for c, width in zip(columns, widths, strict=True)]
 
 
 def _one_line(text: str) -> str:
@@ -281,17 +415,15 @@ def _one_line(text: str) -> str:
 
 
 def _terminal_width() -> int:
-    try:
-        return max(60, os.get_terminal_size().columns)
-    except OSError:
-        return 120
+    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
 
 
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
     """Draw rows as an HTML table for a notebook."""
+    columns = shown_columns(columns)
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(format_value(c, row.get(c)))}</td>" for c in columns) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{escape(format_cell(c, row))}</td>" for c in columns) + "</tr>" for row in rows
     )
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     foot = f"<p>{escape(note)}</p>" if note else ""

@@ -54,10 +54,6 @@ class Engine(Protocol):
         """Open a path, a glob, several paths or a table in memory."""
         ...
 
-    def announce(self, step: str) -> None:
-        """Say what the work that follows is for, where the engine shows people what it does."""
-        ...
-
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result, on disk where memory does not suffice."""
         ...

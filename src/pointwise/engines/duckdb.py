@@ -46,9 +46,6 @@ class DuckDBEngine:
             return self._read_files(files.find_files(source))
         return self._read_table(source)
 
-    def announce(self, step: str) -> None:
-        """Say what the work that follows is for; nobody watches this engine work."""
-
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result as a temporary table."""
         name = next(self._names)

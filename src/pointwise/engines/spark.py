@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from pointwise.engines import files, memory
 from pointwise.engines.base import Source, is_spark_frame
 from pointwise.errors import EngineError, SourceError
+from pointwise.progress import current_phase
 
 _HEAD_LINES = 100  # of a CSV file, to find its header behind comments
 _DESCRIPTION = "spark.job.description"
@@ -49,7 +50,6 @@ class SparkEngine:
     ) -> None:
         self.session = session or _start_session(master, conf or {})
         self._held: list[Any] = []
-        self._step = ""
 
     def read(self, source: Any) -> Source:
         """Open a path, a glob, several paths, a Spark data frame or a table in memory."""
@@ -59,10 +59,6 @@ class SparkEngine:
             return self._read_paths([os.fspath(s) for s in (source if isinstance(source, (list, tuple)) else [source])])
         name, arrow = memory.open_table(source)
         return Source(name, memory.column_names(source), lambda columns, text=(): self._lazy(arrow(columns)))  # noqa: ARG005
-
-    def announce(self, step: str) -> None:
-        """Say what the work that follows is for; the Spark UI shows it as the description of the jobs."""
-        self._step = step
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
@@ -160,7 +156,7 @@ class SparkEngine:
             yield
             return
         before = context.getLocalProperty(_DESCRIPTION)
-        context.setLocalProperty(_DESCRIPTION, f"pointwise: {self._step or 'look at the inputs'}")
+        context.setLocalProperty(_DESCRIPTION, f"pointwise: {current_phase() or 'reading'}")
         try:
             yield
         finally:

@@ -1,0 +1,245 @@
+"""Sums over cells: all that the metrics of other families need to know.
+
+Cells are reduced to a handful of numbers, on any engine or in NumPy. Numbers of items become floating point
+before they are multiplied: the number of pairs of 5 billion items does not fit 64 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
+from pointwise.confusion import COLUMNS, Confusion, Totals, confuse
+from pointwise.metrics import METRICS
+from pointwise.tally import Floats, Tally, sum_by_code
+
+Pairs = Literal["counts", "product", "replication"]
+"""What a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
+
+Collect = Callable[[nw.LazyFrame], Any]
+"""Runs a query and returns a `pyarrow.Table`."""
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """Sums over all cells.
+
+    Args:
+        clusters: Number of cells.
+        counts: Pairs of distinct items in one cell.
+        product: The same, each pair counting the product of its weights.
+        replication: The same, with weights as numbers of copies.
+        bcubed_precision: Precision by counts, times weight.
+        bcubed_recall: Recall by counts, times weight.
+        element_similarity: Element-centric similarity, times weight.
+        mixed: Weight times log(actual weight / weight): what the actual cluster leaves open of the ideal one.
+        split: Weight times log(ideal weight / weight): what the ideal cluster leaves open of the actual one.
+    """
+
+    clusters: int
+    counts: float
+    product: float
+    replication: float
+    bcubed_precision: float
+    bcubed_recall: float
+    element_similarity: float
+    mixed: float
+    split: float
+
+
+@dataclass(frozen=True)
+class SideSums:
+    """Sums over the clusters of one side.
+
+    Args:
+        clusters: Number of clusters.
+        counts: Pairs of distinct items in one cluster.
+        product: The same, each pair counting the product of its weights.
+        replication: The same, with weights as numbers of copies.
+        entropy: Weight times log(total weight / weight).
+        best_weight: Weight of the heaviest cell.
+        best_f1: Best F1 of the cluster's cells, times its weight.
+        mean_precision: Mean B-cubed precision of the cluster's items.
+        mean_recall: Mean B-cubed recall of the cluster's items.
+    """
+
+    clusters: int
+    counts: float
+    product: float
+    replication: float
+    entropy: float
+    best_weight: float
+    best_f1: float
+    mean_precision: float
+    mean_recall: float
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What all related metrics derive from.
+
+    Args:
+        items: Number of items.
+        weight: Weight of the items.
+        squares: Sum of the squared weights.
+        lightest: Least mean weight of the items of a cell.
+        cells: Sums over the cells.
+        ideal: Sums over the ideal clusters.
+        actual: Sums over the actual clusters.
+    """
+
+    items: float
+    weight: float
+    squares: float
+    lightest: float
+    cells: CellSums
+    ideal: SideSums
+    actual: SideSums
+
+    def pair_confusion(self, pairs: Pairs) -> Confusion:
+        """Return the 2x2 confusion matrix of pairs of distinct items.
+
+        What is zero is decided by the numbers of cells and clusters, which are exact.
+        """
+        tp: float = getattr(self.cells, pairs)
+        ideal, actual = (self._pairs_of(side, pairs, tp) for side in (self.ideal, self.actual))
+        total = _pairs(self.items, self.weight, self.squares)[pairs]
+        tn = 0.0 if self.has_single_side else max(total - ideal - (actual - tp), 0.0)
+        return Confusion(tp, ideal, actual, ideal + (actual - tp) + tn, tn)
+
+    def _pairs_of(self, side: SideSums, pairs: Pairs, tp: float) -> float:
+        """Count pairs in the clusters of a side; if it has as many clusters as cells, these are the same."""
+        return tp if side.clusters == self.cells.clusters else max(getattr(side, pairs), tp)
+
+    @property
+    def has_single_side(self) -> bool:
+        """Whether one of the clusterings is a single cluster, which tells nothing of the other."""
+        return min(self.ideal.clusters, self.actual.clusters) == 1
+
+
+Result = TypeVar("Result", CellSums, SideSums)
+
+
+# The terms of the sums are written once, for columns of a table and for arrays.
+
+
+def _pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
+    """Count pairs of distinct items among some items, in the three meanings."""
+    return {
+        "counts": items * (items - 1) / 2,
+        "product": (weight * weight - squares) / 2,
+        "replication": weight * (weight - 1) / 2,
+    }
+
+
+def _cell_terms(weights: Confusion, counts: Confusion, log: Callable[[Any], Any]) -> dict[str, Any]:
+    return {
+        "bcubed_precision": METRICS["precision"].formula(counts) * weights.tp,
+        "bcubed_recall": METRICS["recall"].formula(counts) * weights.tp,
+        "element_similarity": METRICS["element_similarity"].formula(weights) * weights.tp,
+        "mixed": log(weights.actual / weights.tp) * weights.tp,
+        "split": log(weights.ideal / weights.tp) * weights.tp,
+    }
+
+
+def _entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
+    return log(total / weight) * weight
+
+
+def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
+    """Reduce cells to sums, on any engine."""
+    cells = cells.with_columns(nw.col(ITEMS).cast(nw.Float64), (nw.col(TP) / nw.col(ITEMS)).alias("lightest"))
+    least = nw.col("lightest").min()
+    (totals,) = collect(cells.select(nw.col(ITEMS, TP, SQUARES).sum(), least)).to_pylist()
+    confused = confuse(cells, Totals(totals[ITEMS], totals[TP]))
+    weights = Confusion.of_columns()
+    ideal_items, actual_items = (nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS))
+    counts = Confusion(nw.col(ITEMS), ideal_items, actual_items, weights.total, weights.tn, COLUMNS)
+    terms = _cell_terms(weights, counts, lambda x: x.log())
+    terms |= _pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
+    terms["f1"] = METRICS["f1"].formula(weights)
+    measured = confused.with_columns(*_named(terms))
+    return Sums(
+        totals[ITEMS],
+        totals[TP],
+        totals[SQUARES],
+        totals["lightest"],
+        _sum_up(CellSums, measured, collect),
+        *(_sum_side(measured, side, totals[TP], collect) for side in (IDEAL, ACTUAL)),
+    )
+
+
+def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect) -> SideSums:
+    grouped = measured.with_columns(nw.col(TP).alias("best_weight")).group_by(side)
+    summed = (ITEMS, TP, SQUARES, "bcubed_precision", "bcubed_recall")
+    best = (nw.col(name).max() for name in ("best_weight", "f1"))
+    clusters = grouped.agg(*(nw.col(name).sum() for name in summed), *best)
+    items, weight = nw.col(ITEMS), nw.col(TP)
+    terms = {
+        "entropy": _entropy_term(weight, total, lambda x: x.log()),
+        "best_f1": nw.col("f1") * weight,
+        "mean_precision": nw.col("bcubed_precision") / weight,
+        "mean_recall": nw.col("bcubed_recall") / weight,
+    }
+    terms |= _pairs(items, weight, nw.col(SQUARES))
+    return _sum_up(SideSums, clusters.with_columns(*_named(terms)), collect)
+
+
+def _named(terms: dict[str, Any]) -> Iterable[nw.Expr]:
+    return (term.alias(name) for name, term in terms.items())
+
+
+def _sum_up(kind: type[Result], rows: nw.LazyFrame, collect: Collect) -> Result:
+    names = [name for name in (field.name for field in fields(kind)) if name != "clusters"]
+    (sums,) = collect(rows.select(nw.len().alias("clusters"), *(nw.col(n).sum() for n in names))).to_pylist()
+    return kind(**sums)
+
+
+def sum_tally(cells: Tally) -> Sums:
+    """Reduce the cells of two label arrays to sums."""
+    parts: dict[str, list[float]] = {}
+    by_cell = {name: np.empty(len(cells.tp)) for name in ("f1", "bcubed_precision", "bcubed_recall")}
+    for part in cells.parts():
+        weights = cells.confusion(part)
+        terms = _cell_terms(weights, cells.counts(part), np.log)
+        terms |= _pairs(cells.items[part], cells.tp[part], cells.squares[part])
+        for name, term in terms.items():
+            parts.setdefault(name, []).append(float(term.sum()))
+        for name, kept in by_cell.items():
+            kept[part] = terms[name] if name in terms else METRICS[name].formula(weights)
+    sums = {name: math.fsum(values) for name, values in parts.items()}
+    sides = (_sum_tally_side(cells, by_cell, codes.astype(np.int64)) for codes in (cells.ideal, cells.actual))
+    lightest = float((cells.tp / cells.items).min())
+    squares = float(cells.squares.sum())
+    of_cells = CellSums(len(cells.tp), **sums)
+    return Sums(cells.total_items, cells.total_weight, squares, lightest, of_cells, *sides)
+
+
+def _sum_tally_side(cells: Tally, by_cell: dict[str, Floats], codes: Any) -> SideSums:
+    items = sum_by_code(codes, cells.items)
+    occupied = np.flatnonzero(items)  # not every code needs to occur
+
+    def total(values: Floats) -> Floats:
+        return sum_by_code(codes, values)[occupied]
+
+    def best(values: Floats) -> Floats:
+        greatest = np.zeros(len(items))
+        np.maximum.at(greatest, codes, values)
+        return greatest[occupied]
+
+    weight = total(cells.tp)
+    terms = {
+        "entropy": _entropy_term(weight, cells.total_weight, np.log),
+        "best_weight": best(cells.tp),
+        "best_f1": best(by_cell["f1"]) * weight,
+        "mean_precision": total(by_cell["bcubed_precision"]) / weight,
+        "mean_recall": total(by_cell["bcubed_recall"]) / weight,
+    }
+    terms |= _pairs(items[occupied], weight, total(cells.squares))
+    return SideSums(len(occupied), **{name: float(term.sum()) for name, term in terms.items()})

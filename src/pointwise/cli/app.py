@@ -1,0 +1,66 @@
+"""The application: its name, its version, and how its errors look."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pointwise.errors import PointwiseError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Commands whose errors are one line on standard error, and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PointwiseError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(USAGE_ERROR) from error
+        except KeyboardInterrupt:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001  # Typer calls it so
+    if is_asked:
+        from pointwise.version import __version__
+
+        typer.echo(f"pointwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[  # its callback does the work
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Judge a clustering against a ground truth.
+
+    Evaluate once and keep the run (--save), then ask questions of it: show, explain, mistakes, slice, gate.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()

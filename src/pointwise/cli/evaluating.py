@@ -1,0 +1,244 @@
+"""Commands that make results: evaluate, demo; and metrics, which says what can be computed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pointwise.cli import options, output, stdin
+from pointwise.cli.app import app
+from pointwise.cli.live import progress
+from pointwise.cli.options import Format, read_columns
+
+if TYPE_CHECKING:
+    from pointwise.evaluation import Evaluation
+
+_POLICIES, _STORING, _READING = "Policies", "Storing the run", "Reading the tables"
+
+
+class Outside(StrEnum):
+    """What members of actual clusters that the truth does not list mean."""
+
+    ignore = "ignore"
+    wrong = "wrong"
+
+
+class Missing(StrEnum):
+    """What happens to ideal items that the actual clustering lacks."""
+
+    drop = "drop"
+    singleton = "singleton"
+    error = "error"
+
+
+@app.command()
+def evaluate(
+    ideal: Annotated[
+        str, typer.Argument(metavar="IDEAL", help="The ground truth: a file, a folder or a glob. - is standard input.")
+    ],
+    actual: Annotated[str, typer.Argument(metavar="ACTUAL", help="The clustering to evaluate, likewise.")],
+    *,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column with the weight of an item, in any table.", rich_help_panel=_READING
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
+    ] = None,
+    attributes: options.Attributes = None,
+    slices: options.Slices = None,
+    metrics: options.Metrics = None,
+    related: options.Related = False,
+    outside: Annotated[
+        Outside,
+        typer.Option(
+            help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
+            rich_help_panel=_POLICIES,
+        ),
+    ] = Outside.ignore,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
+            rich_help_panel=_POLICIES,
+        ),
+    ] = Missing.drop,
+    unassigned: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY",
+            help="Items without a cluster: error, singleton, one-cluster or drop. With ideal= or actual= before it, "
+            "for that clustering only.",
+            rich_help_panel=_POLICIES,
+            show_default="error",
+        ),
+    ] = None,
+    unassigned_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL", help="A cluster label that means no cluster, such as -1.", rich_help_panel=_POLICIES
+        ),
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Store the run in this folder, for all other commands.", rich_help_panel=_STORING
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
+    ] = False,
+    memory_limit: options.MemoryLimit = None,
+    threads: options.Threads = None,
+    engine: options.EngineName = options.EngineKind.duckdb,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Evaluate a clustering against a ground truth.
+
+    Tables are Parquet, CSV, TSV, JSON lines or Arrow files with the columns item and cluster, or two columns.
+
+    \b
+    Example:
+      pointwise evaluate truth.parquet clusters.parquet --save runs/monday
+      pointwise evaluate truth.csv clusters.csv --item id --weight size \\
+        --attributes about.csv --slice country --slice "year >= 2015"
+    """
+    from pointwise.evaluation import evaluate as evaluate_clustering
+    from pointwise.store import check_place
+
+    if save is not None:
+        check_place(Path(save), overwrite=overwrite)
+    with (
+        progress("reading", "aligning", "cross-tabulating", "writing"),
+        stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
+    ):
+        evaluation = evaluate_clustering(
+            ideal=truth,
+            actual=clusters,
+            item=read_columns(item),
+            cluster=read_columns(cluster),
+            weight=weight,
+            weights=weighed,
+            attributes=known,
+            slices=slices or (),
+            metrics=metrics or None,
+            outside=outside.value,
+            missing=missing.value,
+            unassigned=_read_unassigned(unassigned),
+            unassigned_labels=[_read_label(label) for label in unassigned_label or ()],
+            memory_limit=memory_limit,
+            threads=threads,
+            engine=options.choose_engine(engine, master, conf),
+        )
+        if save is not None:
+            evaluation.save(save, overwrite=overwrite)
+        text = draw_evaluation(evaluation, kind, has_related=related)
+    output.put_text(text)
+    if save is not None:
+        output.say(f"Stored the run in {save}.")
+
+
+def _read_unassigned(given: list[str] | None) -> Any:
+    policies = read_columns(given)
+    if isinstance(policies, dict):
+        return {side: names[-1] for side, names in policies.items()}
+    return policies or "error"
+
+
+def _read_label(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what is known about all items together, as one object for machines."""
+    chosen = evaluation.options
+    return {
+        "overall": evaluation.overall.to_dict(),
+        "coverage": evaluation.coverage.to_dict(),
+        "policies": {name: getattr(chosen, name) for name in ("outside", "missing", "unassigned")},
+        "warnings": evaluation.warnings,
+    }
+
+
+def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool = False) -> str:
+    """Write the overall metrics, those of the slices that were asked for, and the related ones if they were."""
+    overall = evaluation.overall.to_dict()
+    slices = evaluation.list_slices() if evaluation.options.slices else None
+    related = evaluation.related() if has_related else None
+    values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
+    if kind is Format.json:
+        rows = slices.to_dicts() if slices else []
+        return output.draw_json(
+            describe_evaluation(evaluation) | {"slices": rows} | ({"related": values} if values else {})
+        )
+    if kind is Format.csv:
+        overall |= values
+        rows = [{"slice": "overall", "value": None} | overall, *(slices.to_dicts() if slices else [])]
+        return output.draw_csv(rows, ["slice", "value", *overall])
+    if kind is Format.markdown:
+        parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
+        if slices:
+            parts.append(output.draw_markdown(slices.title, slices.columns, slices.to_dicts()))
+        if related:
+            parts.append(output.draw_markdown(related.title, related.columns, related.to_dicts()))
+        return "\n\n".join(parts)
+    parts = [repr(evaluation)]
+    if slices:
+        parts.append(repr(evaluation.by_slice()))
+    if related:
+        parts.append(repr(related))
+    return "\n\n".join(parts)
+
+
+def _bullets(evaluation: Evaluation) -> str:
+    return "\n".join(f"- {line}" for line in [*evaluation.summary(), *evaluation.warnings])
+
+
+@app.command()
+def metrics(kind: options.FormatOption = Format.table) -> None:
+    """List all metrics: formula, range, direction and meaning.
+
+    \b
+    Example:
+      pointwise metrics
+      pointwise metrics --format markdown
+    """
+    from pointwise.metrics import METRICS
+
+    rows = [
+        {
+            "name": metric.name,
+            "formula": metric.text,
+            "range": f"{metric.range[0]:g} to {metric.range[1]:g}",
+            "better": metric.better,
+            "meaning": metric.summary,
+        }
+        for metric in METRICS.values()
+    ]
+    output.put_rows("Metrics", rows, kind)
+
+
+@app.command()
+def demo() -> None:
+    """Show what pointwise does, on real data that comes with it.
+
+    \b
+    Example:
+      pointwise demo
+    """
+    from pointwise.demo import run_demo
+
+    for part in run_demo():
+        output.put_text(part)

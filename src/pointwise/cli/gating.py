@@ -1,0 +1,79 @@
+"""The command for pipelines: gate."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from pointwise.cli import options, output, stdin
+from pointwise.cli.app import app
+from pointwise.cli.looking import opened
+from pointwise.cli.options import Format, read_limits
+
+FAILED = 1
+
+_RULE = "METRIC=NUMBER"
+
+
+@app.command()
+def gate(
+    run: options.Run,
+    *,
+    minimum: Annotated[
+        list[str] | None, typer.Option("--min", metavar=_RULE, help="The least value allowed; repeat for several.")
+    ] = None,
+    maximum: Annotated[
+        list[str] | None, typer.Option("--max", metavar=_RULE, help="The greatest value allowed; repeat for several.")
+    ] = None,
+    slices: options.Slices = None,
+    attributes: options.Attributes = None,
+    min_items: Annotated[int, typer.Option(min=1, metavar="N", help="Slices with fewer items are not checked.")] = 1,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="RUN", help="A stored run to compare with, for --max-drop.")
+    ] = None,
+    max_drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar=_RULE, help="By how much a metric may be worse than in the baseline; repeat for several."),
+    ] = None,
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="SHARE", help="Least share of ideal items that the actual clustering has."),
+    ] = None,
+    threads: options.Threads = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Check that a stored run is good enough, overall and in every slice. Exit code 0 says yes, 1 says no.
+
+    \b
+    Example:
+      pointwise gate runs/monday --min precision=0.95 --max under_merge_rate=0.1
+      pointwise gate runs/monday --min recall=0.9 --slice country --min-items 100
+      pointwise gate runs/monday --baseline runs/sunday --max-drop recall=0.005
+    """
+    from pointwise.gates import gate as check
+
+    with ExitStack() as stack:
+        (known,) = stack.enter_context(stdin.files(attributes))
+        evaluation = stack.enter_context(opened(run, threads=threads))
+        before = stack.enter_context(opened(baseline, threads=threads)) if baseline is not None else None
+        if known is not None:
+            evaluation = evaluation.with_attributes(known)
+            before = before.with_attributes(known) if before is not None else None
+        found = check(
+            evaluation,
+            minimum=read_limits(minimum, "--min"),
+            maximum=read_limits(maximum, "--max"),
+            slices=slices or (),
+            min_items=min_items,
+            baseline=before,
+            max_drop=read_limits(max_drop, "--max-drop"),
+            min_coverage=min_coverage,
+        )
+    if kind is Format.table:
+        output.put_text(repr(found))
+    else:
+        output.put_rows("Gate", found.to_dicts(), kind, whole={"held": found.held, "checks": found.to_dicts()})
+    if not found.held:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,45 @@
+"""The progress bar, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pointwise.progress import listening
+
+_PATIENCE = 1.0  # seconds of work before a bar appears
+
+
+@contextmanager
+def progress(*phases: str) -> Iterator[None]:
+    """Show which phase the work is in, if it takes long and someone is watching.
+
+    Args:
+        phases: The phases that the work will go through.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("starting", total=len(phases) + 1)
+
+    def show(phase: str) -> None:
+        done = phases.index(phase) + 1 if phase in phases else None
+        bar.update(task, description=phase, completed=done)
+
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        with listening(show):
+            yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()

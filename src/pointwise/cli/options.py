@@ -1,0 +1,155 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from pointwise.engines import Engine, start_spark
+from pointwise.errors import UsageError
+
+TABLES = ("ideal", "actual", "weights", "attributes")
+
+
+class Format(StrEnum):
+    """How to write results."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+class EngineKind(StrEnum):
+    """Where to compute."""
+
+    duckdb = "duckdb"
+    spark = "spark"
+
+
+_OUTPUT, _LIMITS, _READING = "Output", "Resources", "Reading the tables"
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A stored run: the folder that --save made.")]
+FormatOption = Annotated[
+    Format,
+    typer.Option("--format", "-f", help="How to write the result to standard output.", rich_help_panel=_OUTPUT),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", "-m", metavar="NAME", help="A metric to show; repeat for several.", rich_help_panel=_OUTPUT
+    ),
+]
+Related = Annotated[
+    bool,
+    typer.Option(
+        "--related", help="Show the metrics of other families too: pairs, B-cubed, V-measure.", rich_help_panel=_OUTPUT
+    ),
+]
+Slices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slice",
+        "-s",
+        metavar="SLICE",
+        help='A column (country), several crossed (country,year), a condition ("year >= 2015"), '
+        "ideal_cluster_size or actual_cluster_size; repeat for several slices.",
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", "-n", min=1, metavar="ROWS", help="How many rows to show.", rich_help_panel=_OUTPUT),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit", metavar="SIZE", help="Memory to use before spilling to disk: 4GB.", rich_help_panel=_LIMITS
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, metavar="N", help="Cores to use.", rich_help_panel=_LIMITS)
+]
+EngineName = Annotated[
+    EngineKind,
+    typer.Option(
+        "--engine",
+        help="Where to compute: in this process, or on Spark, which also reads the paths.",
+        rich_help_panel=_LIMITS,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The Spark cluster to run on: yarn.", rich_help_panel=_LIMITS),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="A setting for Spark; repeat for several.", rich_help_panel=_LIMITS
+    ),
+]
+Attributes = Annotated[
+    str | None,
+    typer.Option(
+        "--attributes", metavar="FILE", help="Items and what is known about them, to slice by. - is standard input."
+    ),
+]
+Item = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--item",
+        metavar="[TABLE=]COLUMN",
+        help="Column that identifies an item; repeat if several do so together. With ideal=, actual=, weights= or "
+        "attributes= before it, for that table only.",
+        rich_help_panel=_READING,
+    ),
+]
+Cluster = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cluster", metavar="[TABLE=]COLUMN", help="The same for the cluster of an item.", rich_help_panel=_READING
+    ),
+]
+
+
+def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, list[str]] | None:
+    """Read `--item` or `--cluster` as `evaluate` takes it: columns for all tables, or by table."""
+    if not given:
+        return None
+    by_table: dict[str, list[str]] = {}
+    for text in given:
+        table, separator, column = text.partition("=")
+        if separator and table in TABLES:
+            by_table.setdefault(table, []).append(column)
+    if not by_table:
+        return given[0] if len(given) == 1 else list(given)
+    if sum(map(len, by_table.values())) < len(given):
+        raise UsageError("Either all of the columns have a table before them (ideal=COLUMN) or none has.")
+    return by_table
+
+
+def choose_engine(kind: EngineKind, master: str | None, conf: Sequence[str] | None) -> Engine | None:
+    """Start Spark if it was asked for; None stands for the embedded engine."""
+    if kind is EngineKind.duckdb:
+        if master or conf:
+            raise UsageError("--master and --conf are for Spark: add --engine spark.")
+        return None
+    settings = dict(text.partition("=")[::2] for text in conf or ())
+    wrong = [key for key, value in settings.items() if not value]
+    if wrong:
+        raise UsageError(f"--conf {wrong[0]!r} is not a setting and its value, such as spark.executor.memory=4g.")
+    return start_spark(master=master, conf=settings)
+
+
+def read_limits(given: Sequence[str] | None, option: str) -> dict[str, float]:
+    """Read limits such as `precision=0.95`."""
+    limits = {}
+    for text in given or ():
+        metric, _, number = text.partition("=")
+        try:
+            limits[metric.strip()] = float(number)
+        except ValueError:
+            raise UsageError(f"{option} {text!r} is not a metric and a number, such as precision=0.95.") from None
+    return limits

@@ -1,0 +1,100 @@
+"""Output: results on standard output in the format asked for, everything else on standard error."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pointwise.cli.options import Format
+
+if TYPE_CHECKING:
+    from pointwise.tables import MetricTable
+
+Rows = Sequence[Mapping[str, Any]]
+
+SHOWN_ROWS = 20
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the result."""
+    typer.echo(message, err=True)
+
+
+def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> None:
+    """Write a table of metrics; one for people is cut at some rows unless a limit is given."""
+    total = None
+    if limit is None and kind in (Format.table, Format.markdown):
+        total, limit = len(table), SHOWN_ROWS
+    table = table if limit is None else table.head(limit)
+    rows = table.to_dicts()
+    note = f"{len(rows)} of {total:,} rows; --limit shows more" if total is not None and total > len(rows) else ""
+    put_rows(table.title, rows, kind, columns=table.columns, note=note)
+
+
+def put_rows(
+    title: str, rows: Rows, kind: Format, *, columns: Sequence[str] | None = None, note: str = "", whole: Any = None
+) -> None:
+    """Write rows.
+
+    Args:
+        title: What they are.
+        rows: What to write.
+        kind: How.
+        columns: Their columns, in order.
+        note: What people should know.
+        whole: What to write as JSON, if that is more than the rows.
+    """
+    names = list(columns if columns is not None else rows[0] if rows else ())
+    if kind is Format.json:
+        put_text(draw_json(list(rows) if whole is None else whole))
+    elif kind is Format.csv:
+        put_text(draw_csv(rows, names))
+    elif kind is Format.markdown:
+        put_text(draw_markdown(title, names, rows, note=note))
+    else:
+        from pointwise.tables import draw_table
+
+        put_text(draw_table(title, names, [dict(row) for row in rows], note=note))
+
+
+def put_text(text: str) -> None:
+    """Write text as it is."""
+    typer.echo(text)
+
+
+def draw_json(value: Any) -> str:
+    """Write a value as JSON, numbers in full precision."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def draw_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Write rows as CSV, numbers in full precision and nothing for what is undefined."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_csv_value(row.get(column)) for column in columns] for row in rows)
+    return buffer.getvalue().removesuffix("\n")
+
+
+def _csv_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else value
+
+
+def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
+    """Draw rows as a Markdown table."""
+    from pointwise.tables import format_value
+
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+
+    numbers = {c for c in columns if any(isinstance(row.get(c), (int, float)) for row in rows)}
+    body = [line(format_value(c, row.get(c)) for c in columns) for row in rows]
+    table = [line(columns), line("---:" if c in numbers else "---" for c in columns), *body]
+    return "\n".join([f"**{title}**", "", *table, *(["", note] if note else [])])

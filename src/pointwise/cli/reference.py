@@ -1,0 +1,73 @@
+"""The page docs/cli-reference.md, written from the commands themselves."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from pointwise.cli import app
+
+_INTRODUCTION = """\
+# Command reference
+
+This page is written from the commands' own help: `pointwise COMMAND --help` says the same.
+"""
+
+
+def write_reference() -> str:
+    """Write the page."""
+    group: Any = typer.main.get_command(app)
+    return "\n".join([_INTRODUCTION, *(line for name in sorted(group.commands) for line in _command(group, name))])
+
+
+def _command(group: Any, name: str) -> Iterator[str]:
+    command = group.commands[name]
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    yield f"## `pointwise {' '.join([name, *(a.metavar for a in arguments)])}`\n"
+    yield from _help(command.help)
+    yield "| parameter | meaning |\n|---|---|"
+    for argument in arguments:
+        yield f"| `{argument.metavar}` | {argument.help} |"
+    for option in (p for p in command.params if p.param_type_name == "option"):
+        yield f"| {_names(option)} | {_cell(option.help)}{_default(option)} |"
+    yield ""
+
+
+def _help(text: str) -> Iterator[str]:
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b"):
+            lines = paragraph.split("\n")[2:]
+            yield "\n".join(["```bash", *(line.removeprefix("  ") for line in lines), "```\n"])
+        else:
+            yield paragraph.replace("\n", " ") + "\n"
+
+
+def _names(option: Any) -> str:
+    value = "" if option.is_flag else f" {_value_name(option)}"
+    return ", ".join(f"`{name}{value}`" for name in option.opts)
+
+
+def _value_name(option: Any) -> str:
+    choices = getattr(option.type, "choices", None)
+    return "\\|".join(map(str, choices)) if choices else str(option.metavar)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _default(option: Any) -> str:
+    if isinstance(option.show_default, str):
+        return f" Default: `{option.show_default}`."
+    if option.default in (None, False, ()) or option.is_flag:
+        return ""
+    return f" Default: `{getattr(option.default, 'value', option.default)}`."
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(write_reference(), encoding="utf-8")

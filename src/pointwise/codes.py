@@ -1,0 +1,296 @@
+"""Codes: labels of any type as small whole numbers, so that clusters can be counted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointwise.errors import IdTypeError, InputError, MissingValueError
+
+Integers = NDArray[np.int64]
+
+BLOCK = 1 << 13
+"""Rows worked on at a time, so that what is computed in between stays in the processor's cache."""
+
+_WORDS = {"U": np.uint32, "S": np.uint8, "i": np.uint64, "u": np.uint64}
+"""What an array of each kind is made of."""
+
+_WIDTH = 8
+"""Bytes of the integers that codes are made of."""
+
+_LEAST_BITS = 14
+"""Size of the smallest hash table: one that fits the cache, with room enough that few values meet."""
+
+_SPARSE = 4
+"""Integers are codes themselves if they span at most this many times their number."""
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A label array as codes: equal labels have equal codes.
+
+    Args:
+        array: One code per item, from 0 up.
+        size: What all codes are less than. Not every code below it needs to occur.
+    """
+
+    array: Integers
+    size: int
+
+    @property
+    def bits(self) -> int:
+        """Number of bits that hold any code."""
+        return (self.size - 1).bit_length()
+
+
+def encode(labels: Any, name: str) -> Codes:
+    """Turn labels into codes.
+
+    Args:
+        labels: One label per item: an array, a list, a pandas or Polars series, an Arrow array.
+        name: What error messages call them.
+
+    Raises:
+        InputError: The labels are none, have missing values, or do not make one column.
+    """
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise InputError(f"`{name}` has {dimensions} dimensions. Give one label per item, in one dimension.")
+    array = labels if isinstance(labels, np.ndarray) else _to_array(labels, name)
+    if isinstance(array, Codes):
+        return array
+    if not array.size:
+        raise InputError(f"`{name}` is empty. There must be at least one item.")
+    return _encode_array(array, name)
+
+
+def _to_array(labels: Any, name: str) -> NDArray[Any] | Codes:
+    if isinstance(labels, list | tuple):
+        return _encode_list(labels, name)
+    if isinstance(labels, str | bytes | Mapping | AbstractSet) or not isinstance(labels, Iterable):
+        kind = type(labels).__name__
+        raise InputError(f"`{name}` is of type {kind}. Give an array, a list or a series of labels.")
+    if _is_arrow(labels):
+        return _encode_arrow(labels, name)
+    if hasattr(labels, "__array__"):
+        return np.asarray(labels)
+    return _encode_list(list(labels), name)
+
+
+def _encode_array(array: NDArray[Any], name: str) -> Codes:
+    """Choose by the kind of the array: integers, what can be seen as integers, text, anything else."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise _missing(name, np.flatnonzero(np.ma.getmaskarray(array)), "masked")
+    kind, width = array.dtype.kind, array.dtype.itemsize
+    if kind not in "biufmMSU" or width == 0 or (kind == "f" and width > _WIDTH):
+        return _encode_list(array.tolist(), name)
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    return _encode_by_hash(array) if kind in "SU" else _encode_integers(_as_integers(array, name))
+
+
+def _as_integers(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """See numbers and dates as integers that are equal where they are equal."""
+    if array.dtype.kind in "mM":
+        return _without(np.isnat(array), array, name).view(np.int64)
+    if array.dtype.kind == "f":
+        # Adding zero makes 0.0 of -0.0: they are equal, so they are the same label.
+        return (_without(np.isnan(array), array, name).astype(np.float64) + 0.0).view(np.int64)
+    return array if array.dtype.itemsize == _WIDTH else array.astype(np.int64)
+
+
+def _encode_integers(array: NDArray[Any]) -> Codes:
+    low, high = int(array.min()), int(array.max())
+    if high - low < max(_SPARSE * len(array), 1024):
+        shifted = array if low == 0 else array - array.dtype.type(low)
+        return Codes(shifted.astype(np.int64, copy=False), high - low + 1)
+    return _encode_by_hash(array)
+
+
+def _encode_list(labels: Collection[Any], name: str) -> Codes:
+    """Encode Python objects; an array only if it does not change them, as 1 and "1" in one array would."""
+    kinds = set(map(type, labels))
+    if len(kinds) == 1:
+        kind = kinds.pop()
+        if kind is str:
+            return _encode_strings(labels, name)
+        if kind in (int, bool) or issubclass(kind, np.integer):
+            array = np.array(labels)
+            return _encode_hashables(labels, name) if array.dtype.kind == "O" else _encode_array(array, name)
+    if not labels:
+        raise InputError(f"`{name}` is empty. There must be at least one item.")
+    return _encode_hashables(labels, name)
+
+
+def _encode_strings(labels: Collection[str], name: str) -> Codes:
+    import pyarrow as pa
+
+    try:
+        return _encode_arrow(pa.array(labels, type=pa.large_string()), name)
+    except (pa.ArrowException, UnicodeError):  # Half of a surrogate pair has no UTF-8.
+        return _encode_hashables(labels, name)
+
+
+def _encode_hashables(labels: Iterable[Any], name: str) -> Codes:
+    numbers: dict[Hashable, int] = {}
+    try:
+        values = np.fromiter((numbers.setdefault(label, len(numbers)) for label in labels), np.int64)
+    except TypeError as error:
+        raise IdTypeError(
+            f"`{name}` holds labels that cannot be compared by hash: {error}. "
+            "Give one number, string or other hashable value per item, in one dimension."
+        ) from None
+    if absent := [number for label, number in numbers.items() if _is_missing(label)]:
+        raise _missing(name, np.flatnonzero(np.isin(values, absent)), "None or NaN")
+    return Codes(values, len(numbers))
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell what stands for no value: None, what differs from itself (NaN), what will not say (pandas.NA)."""
+    if label is None:
+        return True
+    try:
+        return bool(label != label)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def _is_arrow(labels: Any) -> bool:
+    """Tell columns that come as Arrow; a pandas series of a NumPy type is faster as an array."""
+    if not any(hasattr(labels, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")):
+        return hasattr(getattr(labels, "dtype", None), "categories")
+    return not isinstance(getattr(labels, "dtype", None), np.dtype)
+
+
+def _encode_arrow(labels: Any, name: str) -> Codes:
+    import pyarrow as pa
+
+    try:
+        column = labels if isinstance(labels, pa.Array | pa.ChunkedArray) else _arrow_column(labels)
+    except (pa.ArrowException, TypeError):
+        return _encode_list(list(labels), name)
+    if not len(column):
+        raise InputError(f"`{name}` is empty. There must be at least one item.")
+    if column.null_count:
+        raise _missing(name, np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)), "null")
+    if pa.types.is_primitive(column.type):
+        return encode(column.to_numpy(zero_copy_only=False), name)
+    if pa.types.is_dictionary(column.type) and not _is_distinct(column):
+        return _encode_arrow(column.cast(column.type.value_type), name)
+    try:
+        return _encode_dictionary(column)
+    except pa.ArrowNotImplementedError:
+        return _encode_list(column.to_pylist(), name)
+
+
+def _arrow_column(labels: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(labels, "__arrow_c_stream__"):
+        return pa.chunked_array(labels)
+    return pa.array(labels, from_pandas=True)
+
+
+def _is_distinct(column: Any) -> bool:
+    """Tell whether the dictionaries of a column list every value once, and none that is missing."""
+    dictionaries = [chunk.dictionary for chunk in getattr(column, "chunks", [column])]
+    return all(not values.null_count and len(values.unique()) == len(values) for values in dictionaries)
+
+
+def _encode_dictionary(column: Any) -> Codes:
+    import pyarrow as pa
+
+    chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    encoded = chunks if pa.types.is_dictionary(chunks.type) else chunks.dictionary_encode()
+    whole = encoded.unify_dictionaries().combine_chunks()
+    single = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    return Codes(single.indices.to_numpy(zero_copy_only=False).astype(np.int64), max(len(single.dictionary), 1))
+
+
+def _encode_by_hash(array: NDArray[Any]) -> Codes:
+    """Number distinct values of a fixed width.
+
+    Every item gets the position of an equal one as its representative; these are then numbered from 0 up.
+    Values are compared, so no two different ones get the same code.
+    """
+    chosen = _representatives(array)
+    is_chosen = np.zeros(len(array), dtype=np.bool_)
+    is_chosen[chosen] = True
+    distinct = np.flatnonzero(is_chosen)
+    number = np.empty(len(array), dtype=np.int64)  # not zeroed: only positions that were chosen are read
+    number[distinct] = np.arange(len(distinct))
+    return Codes(number[chosen], len(distinct))
+
+
+def _representatives(array: NDArray[Any]) -> Integers:
+    """Find for every item the position of one that is equal to it, the same for all equal ones."""
+    chosen, is_settled = _settle(array, 0)
+    for attempt in itertools.count(1):
+        pending = np.flatnonzero(~is_settled)
+        if not len(pending):
+            break
+        among, settled = _settle(array[pending], attempt)
+        chosen[pending] = pending[among]
+        is_settled[pending] = settled
+    return chosen
+
+
+def _settle(array: NDArray[Any], attempt: int) -> tuple[Integers, NDArray[np.bool_]]:
+    """Let the last item in every slot of a hash table represent the slot, and tell for whom that is right.
+
+    Different values that share a slot are left to the next attempt, which hashes in another way.
+    """
+    slots, size = _hash(array, attempt)
+    table = np.empty(size, dtype=np.int64)  # not zeroed: only slots that were written are read
+    table[slots] = np.arange(len(array))
+    chosen = table[slots]
+    is_settled = np.empty(len(array), dtype=np.bool_)
+    for part in blocks(len(array)):
+        np.equal(array[part], array.take(chosen[part]), out=is_settled[part])
+    return chosen, is_settled
+
+
+def _hash(array: NDArray[Any], attempt: int) -> tuple[Integers, int]:
+    """Give every value a slot in a table that has more slots than there are items (multilinear hashing)."""
+    bits = max(len(array).bit_length(), _LEAST_BITS)
+    words = array.view(_WORDS[array.dtype.kind]).reshape(len(array), -1)
+    factors = _factors(words.shape[1], attempt)
+    if len(factors) == 1:
+        slots = words[:, 0] * factors
+    else:
+        slots = np.empty(len(array), dtype=np.uint64)
+        for part in blocks(len(array)):
+            np.matmul(words[part], factors, out=slots[part])
+    slots >>= np.uint64(64 - bits)
+    return slots.view(np.int64), 1 << bits
+
+
+@lru_cache(maxsize=64)
+def _factors(width: int, attempt: int) -> NDArray[np.uint64]:
+    random = np.random.default_rng((width, attempt))
+    return random.integers(0, 2**64, width, dtype=np.uint64) | np.uint64(1)
+
+
+def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
+    """Cut a length into pieces of at most `size`."""
+    return (slice(start, start + size) for start in range(0, length, size))
+
+
+def _without(is_missing: NDArray[np.bool_], array: NDArray[Any], name: str) -> NDArray[Any]:
+    if is_missing.any():
+        raise _missing(name, np.flatnonzero(is_missing), "NaN")
+    return array
+
+
+def _missing(name: str, positions: Integers, kind: str) -> MissingValueError:
+    shown = ", ".join(str(position) for position in positions[:5])
+    return MissingValueError(
+        f"{len(positions)} labels in `{name}` are missing ({kind}), e.g. at position {shown}. "
+        "Every item belongs to a cluster: drop these items, or give each a label of its own."
+    )

@@ -1,0 +1,578 @@
+"""Comparison: several clusterings against one truth, and what changed between them."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from html import escape
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from pointwise.cellsums import Pairs
+from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
+from pointwise.clustering import open_source
+from pointwise.columns import IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.deltas import (
+    BASELINE,
+    CONTRIBUTION,
+    DELTA,
+    EXPERIMENT,
+    METRIC,
+    P_ADJUSTED,
+    P_VALUE,
+    VARIANT,
+    Pair,
+    Row,
+    find_deltas,
+    pair_clusters,
+    pair_items,
+    stack_sums,
+)
+from pointwise.engines import Engine, choose_engine
+from pointwise.errors import NotFoundError, RunError, UsageError
+from pointwise.evaluation import Evaluation, evaluate
+from pointwise.evidence import Evidence
+from pointwise.folders import whole_folder
+from pointwise.levels import band_keys, check_names, slice_cells
+from pointwise.manifest import MANIFEST
+from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.relatives import tabulate_related_variants
+from pointwise.runs import load
+from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
+from pointwise.slices import Slicing, band_name, read_slicing
+from pointwise.tables import SHOWN_ROWS, MetricTable
+from pointwise.uncertainty import CONFIDENCE, lift_with_intervals
+from pointwise.validation import count
+
+On = Literal["own", "shared"]
+
+_COVERAGE = ("common_share", "missing_share", "outside_share")
+COMPARISON = "comparison.json"
+_ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
+_TWO = 2
+
+
+def compare(
+    *,
+    variants: Mapping[str, Any],
+    ideal: Any = None,
+    baseline: str | None = None,
+    on: On = "own",
+    confidence: float = CONFIDENCE,
+    **settings: Any,
+) -> Comparison:
+    """Compare several clusterings against one ground truth.
+
+    The truth is read once and every variant once, and all pairs of variants follow from these evaluations.
+
+    Args:
+        variants: The clusterings by name: anything that `evaluate` takes for `actual`, the folder of a stored run,
+            or an evaluation. Stored runs and evaluations need the same truth, weights and policies.
+        ideal: The ground truth clustering; not needed if all variants are stored runs or evaluations.
+        baseline: The variant that the others are measured against. Without it `deltas` shows all pairs, and other
+            tables measure against the first variant.
+        on: Which items each variant is evaluated on: those that it has in common with the truth ("own"), or those
+            that the truth and all variants have ("shared").
+        confidence: How often the intervals of differences shall hold the true value.
+        **settings: Everything else that `evaluate` takes: weights, attributes, slices, metrics, policies.
+
+    Returns:
+        The comparison. Its tables are computed when they are looked at.
+
+    Raises:
+        PointwiseError: The inputs do not allow a comparison; the message says what to do.
+
+    Example:
+        >>> import pointwise as pw
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]],
+        ...                         variants={"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]})
+        >>> comparison.delta("recall")
+        0.3333333333333333
+    """
+    if on not in get_args(On):
+        raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
+    if not variants:
+        raise UsageError("There is nothing to compare: variants={...} names no clustering.")
+    if baseline is not None and baseline not in variants:
+        raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
+    sources = (ideal, *variants.values(), settings.get("weights"), settings.get("attributes"))
+    engine = choose_engine(
+        settings.pop("engine", None),
+        sources,
+        memory_limit=settings.pop("memory_limit", None),
+        threads=settings.pop("threads", None),
+    )
+    evaluations = _evaluate_all(engine, ideal, variants, settings)
+    own = {name: count(e.evidence.items.select(ITEM), engine) for name, e in evaluations.items()}
+    shared = _find_shared(evaluations, own, engine)
+    if on == "shared" and any(number != shared.count for number in own.values()):
+        evaluations = {name: restrict(e, shared.items()) for name, e in evaluations.items()}
+    notes = tuple(_notes(own, shared.count, on))
+    metrics = next(iter(evaluations.values())).metrics
+    return Comparison(evaluations, engine, metrics, baseline=baseline, on=on, notes=notes, confidence=confidence)
+
+
+def _evaluate_all(
+    engine: Engine, ideal: Any, variants: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, Evaluation]:
+    opened = dict(settings)
+    for role in ("weights", "attributes"):
+        if opened.get(role) is not None:
+            opened[role] = remember(open_source(opened[role], engine, role=role), engine)
+    truth = None if ideal is None else remember(open_source(ideal, engine, role="ideal clustering"), engine)
+    evaluations, given = {}, False
+    for name, variant in variants.items():
+        evaluation = _as_evaluation(variant, engine)
+        if evaluation is not None:
+            evaluations[name], given = _adapted(evaluation, opened), True
+        elif truth is None:
+            raise UsageError(f"ideal=... is missing: the variant {name!r} has to be evaluated against a truth.")
+        else:
+            evaluations[name] = evaluate(ideal=truth, actual=variant, engine=engine, **opened)
+    if given:
+        check_same_truth(evaluations)
+    return evaluations
+
+
+def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
+    if isinstance(variant, Evaluation):
+        return rehome(variant, engine)
+    if isinstance(variant, (str, os.PathLike)) and (Path(variant) / MANIFEST).is_file():
+        return load(variant, engine=engine)
+    return None
+
+
+def _adapted(evaluation: Evaluation, settings: Mapping[str, Any]) -> Evaluation:
+    """Apply what can be chosen after the fact: metrics, attributes and slices."""
+    if settings.get("metrics") is not None:
+        evaluation = evaluation.with_metrics(*(m.name for m in find_metrics(settings["metrics"])))
+    if settings.get("attributes") is not None:
+        evaluation = evaluation.with_attributes(settings["attributes"])
+    return evaluation
+
+
+@dataclass(frozen=True)
+class _Shared:
+    count: int
+    items: Callable[[], nw.LazyFrame]
+
+
+def _find_shared(evaluations: Mapping[str, Evaluation], own: Mapping[str, int], engine: Engine) -> _Shared:
+    """Count the items that all variants have; a variant with all ideal items has them all."""
+    ideal_items = next(iter(evaluations.values())).coverage.ideal_items
+    if all(number == ideal_items for number in own.values()) or len(own) == 1:
+        return _Shared(min(own.values()), lambda: shared_items(evaluations))
+    items = shared_items(evaluations)
+    return _Shared(count(items, engine), lambda: items)
+
+
+def _notes(own: Mapping[str, int], shared: int, on: On) -> Iterator[str]:
+    if all(number == shared for number in own.values()):
+        return
+    if on == "shared":
+        yield f"All variants are evaluated on the {shared:,} items that the truth and every variant have."
+        return
+    least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
+    yield (
+        f"The variants are evaluated on different items, from {own[least]:,} ({least}) to {own[most]:,} ({most}); "
+        f"{shared:,} are common to all. A difference may come from the items: on='shared' compares on the common ones."
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Several clusterings against one truth.
+
+    `compare` makes it. A delta is always the experiment's value less the baseline's.
+
+    Args:
+        evaluations: The evaluation of each variant, by name.
+        engine: Where they live.
+        metrics: What the tables show.
+        baseline: The variant that others are measured against, if one was named.
+        on: Which items each variant was evaluated on.
+        notes: What to know before comparing the numbers.
+        confidence: How often the intervals of differences shall hold the true value.
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    engine: Engine
+    metrics: tuple[Metric, ...]
+    baseline: str | None = None
+    on: On = "own"
+    notes: tuple[str, ...] = ()
+    confidence: float = field(default=CONFIDENCE)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        """Return the evaluation of a variant."""
+        try:
+            return self.evaluations[name]
+        except KeyError:
+            known = ", ".join(map(repr, self.evaluations))
+            raise NotFoundError(f"There is no variant {name!r}. There are {known}.") from None
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of the variants, in the order given."""
+        return list(self.evaluations)
+
+    @cached_property
+    def _evidence(self) -> dict[str, Evidence]:
+        return {name: evaluation.evidence for name, evaluation in self.evaluations.items()}
+
+    @cached_property
+    def _sums(self) -> nw.LazyFrame:
+        return self._stack((), self.metrics)
+
+    def _stack(self, by: Sequence[str], metrics: Sequence[Metric], cut: Slicing | None = None) -> nw.LazyFrame:
+        def rows_of(evidence: Evidence) -> nw.LazyFrame:
+            return slice_cells(evidence, cut, ()) if cut else evidence.cells
+
+        return stack_sums(self._evidence, by, metrics, rows_of=rows_of)
+
+    @cached_property
+    def overall(self) -> MetricTable:
+        """The metrics of every variant with their intervals, and how far it covers the truth."""
+        frame = lift_with_intervals(self._sums, (VARIANT,), metrics=self.metrics, total_weight=1.0).drop(SHARE)
+        columns = frame.collect_schema().names()
+        numbers = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
+        for name in _COVERAGE:
+            numbers[name] = [getattr(e.coverage, name) for e in self.evaluations.values()]
+        coverage = self._hold(pa.table(numbers))
+        joined = frame.join(coverage, left_on=VARIANT, right_on=VARIANT + "_", how="inner")
+        return MetricTable(
+            "Overall",
+            self.engine.checkpoint(joined.select(*columns, *_COVERAGE, _ORDER)),
+            self.engine,
+            order=((_ORDER, False),),
+            hidden=(_ORDER,),
+            quiet=(WEIGHT, "missing_share"),
+        )
+
+    def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
+        """Return how much one variant's overall value of a metric exceeds another's."""
+        pair = self._one_pair(experiment, baseline)
+        return self[pair.experiment].overall[metric] - self[pair.baseline].overall[metric]
+
+    def deltas(
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+    ) -> MetricTable:
+        """Show how far the overall values of variants lie apart, with intervals and tests.
+
+        Args:
+            experiment: The one to look at; all by default.
+            baseline: What to measure against; by default that of the comparison, or every other variant if it
+                has none.
+            metrics: Names of metrics; by default those of the comparison.
+        """
+        chosen = self._chosen(metrics)
+        pairs = self._pairs(experiment, baseline, all_pairs=True)
+        sums = self._sums if chosen == self.metrics else self._stack((), chosen)
+        rows = find_deltas(sums, (), pairs, metrics=chosen, engine=self.engine, confidence=self.confidence)
+        return self._delta_table("Differences", rows, pairs, quiet=(ITEMS, SHARE, IDEAL_CLUSTERS, CONTRIBUTION))
+
+    def by_slice(
+        self,
+        *slices: Any,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        metrics: Sequence[str] | str | None = None,
+    ) -> MetricTable:
+        """Show what changed in every slice, with intervals, tests, and p-values adjusted for their number.
+
+        The contributions of the slices of a metric add up to the overall delta. The rows that contribute most
+        come first.
+
+        Args:
+            slices: What to slice by, as in `Evaluation.by_slice`.
+            experiment: The one to look at; by default all but the baseline.
+            baseline: What to measure against; by default that of the comparison, or its first variant.
+            metrics: Names of metrics; by default those of the comparison.
+        """
+        first = next(iter(self.evaluations.values()))
+        specs = slices or first.options.slices
+        if not specs:
+            raise UsageError("Say what to slice by: by_slice('country').")
+        chosen, pairs = self._chosen(metrics), self._pairs(experiment, baseline)
+        cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
+        rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
+        if len(cuts) == 1:
+            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,))
+        listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
+        quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
+        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet)
+
+    def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
+        names = [key.name for key in cut.keys]
+        check_names(names, metrics)
+        _check_delta_names(names)
+        sums = self._stack(names, metrics, cut)
+        rows = find_deltas(sums, names, pairs, metrics=metrics, engine=self.engine, confidence=self.confidence)
+        bands = band_keys(cut)
+        rows.sort(key=lambda row: [row[band] for band in bands] or -abs(row[CONTRIBUTION] or 0.0))
+        return [row | {band: band_name(row[band]) for band in bands} for row in rows]
+
+    def by_ideal_cluster(
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+    ) -> MetricTable:
+        """Show what changed in every ideal cluster. Contributions add up to the overall delta."""
+        pairs = self._pairs(experiment, baseline)
+        return self._paired_table("Ideal clusters", pair_clusters, pairs, self._chosen(metrics))
+
+    def by_item(
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+    ) -> MetricTable:
+        """Show what changed for every item. Contributions add up to the overall delta."""
+        return self._paired_table("Items", pair_items, self._pairs(experiment, baseline), self._chosen(metrics))
+
+    def worst(
+        self, metric: str, n: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+    ) -> MetricTable:
+        """Show the ideal clusters that cost the experiment most, compared with the baseline."""
+        return self._movers(metric, n, self._one_pair(experiment, baseline), worst=True)
+
+    def best(
+        self, metric: str, n: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+    ) -> MetricTable:
+        """Show the ideal clusters that the experiment gains most from, compared with the baseline."""
+        return self._movers(metric, n, self._one_pair(experiment, baseline), worst=False)
+
+    def _movers(self, metric: str, n: int, pair: Pair, *, worst: bool) -> MetricTable:
+        found = find_metric(metric)
+        if found.better is None or found.means:
+            raise UsageError(f"{metric!r} has no better or worse contribution of a cluster. Use by_ideal_cluster().")
+        column = f"{metric}_{CONTRIBUTION}"
+        downwards = worst == (found.better == "lower")
+        table = self._paired_table("Ideal clusters", pair_clusters, [pair], [found])
+        moved = table.where(nw.col(column) > 0 if downwards else nw.col(column) < 0)
+        return replace(moved.sort(column, descending=downwards).head(n), quiet=(EXPERIMENT, BASELINE))
+
+    def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
+        """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together."""
+        pair = self._one_pair(experiment, baseline)
+        frame = self.engine.checkpoint(find_changes(self._evidence, pair, self.metrics))
+        order = ((MOVED, True), (WEIGHT, True), (IDEAL, False))
+        quiet = (WEIGHT, *(f"{m.name}_{DELTA}" for m in self.metrics if m.name != JUDGE))
+        title = _titled("What happened to the ideal clusters", [pair])
+        return MetricTable(title, frame, self.engine, order=order, quiet=quiet)
+
+    def count_changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
+        """Count the ideal clusters to which the same happened."""
+        changes = self.changes(experiment=experiment, baseline=baseline)
+        counted = changes.frame.with_columns(nw.lit(1).alias(IDEAL_CLUSTERS)).group_by(CHANGE)
+        columns = [IDEAL_CLUSTERS, ITEMS, MOVED, WEIGHT, SHARE]
+        sums = counted.agg(*(nw.col(c).sum() for c in columns))
+        whole = [nw.col(c).cast(nw.Int64) for c in columns[:3]]
+        frame = sums.select(CHANGE, *whole, WEIGHT, SHARE)
+        return MetricTable(changes.title, frame, self.engine, order=((IDEAL_CLUSTERS, True), (CHANGE, False)))
+
+    def moved_items(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
+        """List the items that left their actual cluster, with the cluster before and after."""
+        pair = self._one_pair(experiment, baseline)
+        frame = find_moved_items(self._evidence, pair)
+        return MetricTable(
+            _titled("Items that moved", [pair]), frame, self.engine, order=((IDEAL, False), (ITEM, False))
+        )
+
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+        """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
+        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.
+
+        Args:
+            path: The folder to make.
+            overwrite: Whether to replace a comparison that is there already.
+        """
+        target = Path(path)
+        _check_place(target, overwrite=overwrite)
+        folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
+        facts = {
+            "format_version": 1,
+            "variants": folders,
+            "baseline": self.baseline,
+            "on": self.on,
+            "notes": list(self.notes),
+            "confidence": self.confidence,
+        }
+        with whole_folder(target, overwrite=overwrite) as folder:
+            for name, inside in folders.items():
+                self.evaluations[name].save(folder / inside)
+            (folder / COMPARISON).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        return target
+
+    def close(self) -> None:
+        """Let go of what the engine holds for this comparison."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        """Use the comparison in a `with` block, which closes it at its end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Draw the notes, the overall table, and the differences from the baseline."""
+        return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return notes + "".join(table._repr_html_() for table in self._tables())
+
+    def _tables(self) -> list[MetricTable]:
+        has_baseline = self.baseline is not None or len(self.evaluations) == _TWO
+        return [self.overall, self.deltas()] if has_baseline else [self.overall]
+
+    def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
+        return self.metrics if metrics is None else find_metrics(metrics)
+
+    def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[Pair]:
+        names = self.variants
+        for name in (experiment, baseline):
+            if name is not None:
+                self[name]
+        if len(names) < _TWO:
+            raise UsageError("There is only one variant, and nothing to compare it with.")
+        baseline = baseline or self.baseline
+        if baseline is None and all_pairs:
+            pairs = [Pair(a, b) for a, b in combinations(names, 2)]
+            return [p for p in pairs if experiment in (None, p.experiment)] or [
+                Pair(n, experiment or "") for n in names[1:]
+            ]
+        baseline = baseline or next(n for n in names if n != experiment)
+        return [Pair(baseline, n) for n in ([experiment] if experiment else names) if n != baseline]
+
+    def _one_pair(self, experiment: str | None, baseline: str | None) -> Pair:
+        pairs = self._pairs(experiment, baseline)
+        if len(pairs) != 1:
+            known = ", ".join(map(repr, self.evaluations))
+            raise UsageError(f"Say which two to compare: experiment=..., baseline=... of {known}.")
+        return pairs[0]
+
+    def _hold(self, table: pa.Table) -> nw.LazyFrame:
+        return self.engine.read(table).load(table.column_names)
+
+    def _delta_table(
+        self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, quiet: Sequence[str]
+    ) -> MetricTable:
+        """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
+        number = {pair: n for n, pair in enumerate(pairs)}
+        ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
+        same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
+        title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
+        frame = self._hold(_typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])))
+        return MetricTable(
+            _titled(title, pairs), frame, self.engine, order=((_ORDER, False),), hidden=(_ORDER,), quiet=(*same, *quiet)
+        )
+
+    def _paired_table(
+        self,
+        title: str,
+        pair_rows: Callable[[Mapping[str, Evidence], Pair, Sequence[Metric]], nw.LazyFrame],
+        pairs: Sequence[Pair],
+        metrics: Sequence[Metric],
+    ) -> MetricTable:
+        parts = []
+        for pair in pairs:
+            names = [nw.lit(pair.experiment).alias(EXPERIMENT), nw.lit(pair.baseline).alias(BASELINE)]
+            rows = pair_rows(self._evidence, pair, metrics)
+            parts.append(rows.select(*names, *rows.collect_schema().names()))
+        frame = nw.concat(parts)
+        columns = frame.collect_schema().names()
+        contributions = [c for c in columns if c.endswith(f"_{CONTRIBUTION}")]
+        size = reduce(operator.add, (nw.col(c).abs() for c in contributions), nw.lit(0.0))
+        key = next(c for c in (ITEM, IDEAL) if c in columns)
+        values = [f"{m.name}_{side}" for m in metrics for side in (BASELINE, EXPERIMENT)]
+        return MetricTable(
+            _titled(title, pairs),
+            frame.with_columns(size.alias(_SIZE)),
+            self.engine,
+            order=((_SIZE, True), (WEIGHT, True), (key, False)),
+            hidden=(_SIZE,),
+            quiet=(*values, *contributions, *((EXPERIMENT, BASELINE) if len(pairs) == 1 else ())),
+        )
+
+
+def load_comparison(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> Comparison:
+    """Load a stored comparison. It answers everything that the comparison did when it was saved.
+
+    Raises:
+        RunError: It is not a whole comparison.
+    """
+    folder = Path(path)
+    facts = _read_facts(folder)
+    engine = choose_engine(engine)
+    evaluations = {name: load(folder / inside, engine=engine) for name, inside in facts["variants"].items()}
+    return Comparison(
+        evaluations,
+        engine,
+        next(iter(evaluations.values())).metrics,
+        baseline=facts["baseline"],
+        on=facts["on"],
+        notes=tuple(facts["notes"]),
+        confidence=facts["confidence"],
+    )
+
+
+def _read_facts(folder: Path) -> dict[str, Any]:
+    try:
+        facts: dict[str, Any] = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"There is no stored comparison {str(folder)!r}: it has no {COMPARISON}.") from None
+    except (OSError, ValueError) as error:
+        raise RunError(f"The comparison {str(folder)!r} cannot be read: {error}") from error
+    if facts.get("format_version") != 1:
+        raise RunError(f"The comparison {str(folder)!r} was made by a newer pointwise. Update pointwise to read it.")
+    return facts
+
+
+def _check_place(target: Path, *, overwrite: bool) -> None:
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not (target / COMPARISON).is_file():
+        raise RunError(f"{str(target)!r} is there already and is not a comparison that could be replaced.")
+    if not overwrite:
+        raise RunError(f"There is a comparison {str(target)!r} already. Choose another name, or use overwrite=True.")
+
+
+def _titled(title: str, pairs: Sequence[Pair]) -> str:
+    experiments, baselines = {p.experiment for p in pairs}, {p.baseline for p in pairs}
+    if len(baselines) > 1:
+        return title
+    return f"{title}: {f'{experiments.pop()} ' if len(experiments) == 1 else ''}against {baselines.pop()}"
+
+
+def _named(row: Row, cut: Slicing) -> Row:
+    """Put what a row is about into two columns that all slicings have."""
+    names = [key.name for key in cut.keys]
+    values = ["(missing)" if row[name] is None else str(row[name]) for name in names]
+    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": ", ".join(values)}
+    return head | {column: value for column, value in row.items() if column not in (*head, *names)}
+
+
+def _check_delta_names(names: Sequence[str]) -> None:
+    taken = (EXPERIMENT, BASELINE, VARIANT, METRIC, DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION)
+    clash = [name for name in names if name.lower() in taken]
+    if clash:
+        raise UsageError(f"A slice cannot be called {clash[0]!r}, as a column of its table is. Rename the column.")
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """Give columns without any value a type: numbers, unless they are about the slice."""
+    for n, column in enumerate(table.schema):
+        if pa.types.is_null(column.type):
+            kind = pa.float64() if column.name.startswith((DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION)) else pa.string()
+            kind = pa.float64() if column.name.endswith("_value") else kind
+            table = table.set_column(n, column.name, pa.nulls(len(table), kind))
+    return table

@@ -1,0 +1,306 @@
+"""Deltas: how the values of two clusterings differ, over the same groups of the same truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_WEIGHT,
+    HIGH,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    IDEAL_WEIGHT,
+    ITEM,
+    ITEMS,
+    LOW,
+    SHARE,
+    TN,
+    TP,
+    UNDEFINED,
+    WEIGHT,
+)
+from pointwise.engines.base import Engine
+from pointwise.evidence import Evidence
+from pointwise.lifting import add_up, average, sum_columns, sum_up
+from pointwise.measurement import item_metrics, measure
+from pointwise.metrics import Metric
+from pointwise.uncertainty import (
+    ERROR,
+    FREEDOM,
+    INFLUENCE,
+    REACH,
+    adjust_p_values,
+    find_influences,
+    spread,
+    two_sided_p_value,
+)
+
+VARIANT = "variant"
+EXPERIMENT = "experiment"
+BASELINE = "baseline"
+METRIC = "metric"
+DELTA = "delta"
+P_VALUE = "p_value"
+P_ADJUSTED = "p_adjusted"
+CONTRIBUTION = "contribution"
+
+_PAIR, _SIGN, _DEFINED = "_pair", "_sign", "_defined"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two variants; a delta is the experiment's value less the baseline's."""
+
+    baseline: str
+    experiment: str
+
+
+def stack_sums(
+    variants: Mapping[str, Evidence],
+    by: Sequence[str],
+    metrics: Sequence[Metric],
+    *,
+    rows_of: Callable[[Evidence], nw.LazyFrame],
+) -> nw.LazyFrame:
+    """Sum every variant by groups and ideal clusters, one variant below the other, in one pass over each.
+
+    Args:
+        variants: What to compare, all on one engine.
+        by: Columns that make the groups.
+        metrics: What to sum.
+        rows_of: Returns the cells of a variant, not measured yet, with the columns that make the groups.
+    """
+    engine = next(iter(variants.values())).engine
+    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
+    parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
+    return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
+
+
+def find_deltas(
+    sums: nw.LazyFrame,
+    by: Sequence[str],
+    pairs: Sequence[Pair],
+    *,
+    metrics: Sequence[Metric],
+    engine: Engine,
+    confidence: float,
+) -> list[Row]:
+    """Compare pairs of variants over groups, with intervals and tests paired by ideal cluster.
+
+    Everything about single clusters happens on the engine; what comes back is one row per pair, group and metric.
+
+    Args:
+        sums: What `stack_sums` gives.
+        by: Columns that make the groups; none for everything together.
+        pairs: Which variants to compare.
+        metrics: What to compare.
+        engine: What computes.
+        confidence: How often the intervals shall hold the true difference.
+
+    Returns:
+        Rows with the names of the pair, the group's columns, `metric`, both values, `delta`, its interval, its
+        p-value as it is and adjusted for the number of rows of the same metric, and `contribution`, which adds
+        up over the groups to the delta of everything together.
+    """
+    found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
+    values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
+    totals = _total_weights(found, metrics)
+    tests = engine.collect(_paired_spread(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence))
+    rows = []
+    for test in sorted(tests.to_pylist(), key=lambda row: row[_PAIR]):
+        pair, group = pairs[test[_PAIR]], tuple(test[key] for key in by)
+        ends = [values.get((name, *group)) for name in (pair.baseline, pair.experiment)]
+        shares = [totals[name] for name in (pair.baseline, pair.experiment)]
+        for metric in metrics:
+            head = {EXPERIMENT: pair.experiment, BASELINE: pair.baseline, **dict(zip(by, group, strict=True))}
+            rows.append(head | _delta(metric, test, *ends, shares=shares))
+    _adjust(rows, by)
+    return rows
+
+
+def _lifted(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
+    keys = (VARIANT, *by)
+    grouped = add_up(sums, keys, sum_columns(item_metrics(metrics)))
+    return average(grouped, keys, metrics=metrics, total_weight=1.0)
+
+
+def _total_weights(rows: Iterable[Row], metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
+    """Sum the weight for which each metric is defined, and all weight, by variant."""
+    totals: dict[str, dict[str, float]] = {}
+    for row in rows:
+        sums = totals.setdefault(row[VARIANT], dict.fromkeys([WEIGHT, *(m.name for m in metrics)], 0.0))
+        sums[WEIGHT] += row[WEIGHT]
+        for metric in metrics:
+            sums[metric.name] += _defined(row, metric)
+    return totals
+
+
+def _defined(row: Row, metric: Metric) -> float:
+    share = 1.0 if metric.is_total else 1.0 - row[metric.name + UNDEFINED]
+    return float(row[WEIGHT] * share)
+
+
+def _paired_spread(
+    sums: nw.LazyFrame,
+    by: Sequence[str],
+    pairs: Sequence[Pair],
+    *,
+    metrics: Sequence[Metric],
+    engine: Engine,
+    confidence: float,
+) -> nw.LazyFrame:
+    """Subtract the baseline's influence of every ideal cluster from the experiment's, and sum up the spread."""
+    names = [m.name for m in metrics]
+    sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
+    table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
+    signs = engine.read(table).load((VARIANT, _PAIR, _SIGN))
+    influences = find_influences(sums, (VARIANT, *by), metrics).join(signs, on=VARIANT, how="inner")
+    signed = [(nw.col(n + INFLUENCE) * nw.col(_SIGN)).alias(n + INFLUENCE) for n in names]
+    counted = [(~nw.col(n + INFLUENCE).is_null()).cast(nw.Int64).alias(n + _DEFINED) for n in names]
+    keys = (_PAIR, *by, IDEAL)
+    combined = add_up(
+        influences.select(*keys, *signed, *counted), keys, [n + end for n in names for end in (INFLUENCE, _DEFINED)]
+    )
+    # A sum over nothing is zero, but a cluster where the metric is undefined on both sides must not count.
+    defined = [nw.when(nw.col(n + _DEFINED) > 0).then(nw.col(n + INFLUENCE)).alias(n + INFLUENCE) for n in names]
+    return spread(combined.with_columns(*defined), (_PAIR, *by), names, confidence=confidence)
+
+
+def _delta(
+    metric: Metric, test: Row, baseline: Row | None, experiment: Row | None, *, shares: Sequence[Mapping[str, float]]
+) -> Row:
+    name = metric.name
+    before, after = (row[name] if row else None for row in (baseline, experiment))
+    delta = None if before is None or after is None else after - before
+    reach, width = test[name + REACH], metric.range[1] - metric.range[0]
+    has_interval = delta is not None and reach is not None
+    parts = [_part(metric, row, total) for row, total in zip((baseline, experiment), shares, strict=True)]
+    p_value = two_sided_p_value(delta, test[name + ERROR], test[name + FREEDOM])
+    shown, total = (experiment, shares[1]) if experiment else (baseline, shares[0])
+    return {
+        METRIC: name,
+        ITEMS: shown[ITEMS] if shown else 0,
+        SHARE: shown[WEIGHT] / total[WEIGHT] if shown else 0.0,
+        IDEAL_CLUSTERS: test[IDEAL_CLUSTERS],
+        BASELINE + "_value": before,
+        EXPERIMENT + "_value": after,
+        DELTA: delta,
+        DELTA + LOW: max(delta - reach, -width) if has_interval else None,
+        DELTA + HIGH: min(delta + reach, width) if has_interval else None,
+        P_VALUE: p_value,
+        P_ADJUSTED: p_value,
+        CONTRIBUTION: None if metric.means else parts[1] - parts[0],
+    }
+
+
+def _part(metric: Metric, row: Row | None, total: Mapping[str, float]) -> float:
+    if row is None or row[metric.name] is None or not total[metric.name]:
+        return 0.0
+    return float(row[metric.name] * _defined(row, metric) / total[metric.name])
+
+
+def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
+    """Adjust the p-values among all groups of one pair and metric, or without groups among all pairs.
+
+    A group in which nothing changed cannot differ whatever the chance, so it does not count as a test.
+    """
+    families: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if row[DELTA + LOW] is not None:
+            key = (row[EXPERIMENT], row[BASELINE], row[METRIC]) if by else (row[METRIC],)
+            families.setdefault(key, []).append(row)
+    for family in families.values():
+        for row, p in zip(family, adjust_p_values([row[P_VALUE] for row in family]), strict=True):
+            row[P_ADJUSTED] = p
+
+
+def pair_clusters(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
+    """Compare every ideal cluster of two variants."""
+
+    def rows_of(evidence: Evidence) -> nw.LazyFrame:
+        return evidence.lift(evidence.measured(metrics), (IDEAL,), metrics)
+
+    return _paired(variants, pair, (IDEAL,), metrics, rows_of=rows_of)
+
+
+def pair_items(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
+    """Compare every item of two variants, with its actual cluster in both."""
+    metrics = [m for m in metrics if not m.means]
+
+    def rows_of(evidence: Evidence) -> nw.LazyFrame:
+        measured = evidence.measured(metrics).select(IDEAL, ACTUAL, *(m.name for m in metrics))
+        items = evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
+        rows = items.join(measured, on=[IDEAL, ACTUAL], how="inner")
+        defined = [nw.lit(0.0).alias(m.name + UNDEFINED) for m in metrics if not m.is_total]
+        share = (nw.col(WEIGHT) / evidence.common_weight).alias(SHARE)
+        return rows.with_columns(share, nw.lit(1).alias(ITEMS), *defined)
+
+    return _paired(variants, pair, (ITEM, IDEAL), metrics, rows_of=rows_of, sided=(ACTUAL,)).drop(ITEMS)
+
+
+def _paired(
+    variants: Mapping[str, Evidence],
+    pair: Pair,
+    keys: Sequence[str],
+    metrics: Sequence[Metric],
+    *,
+    rows_of: Callable[[Evidence], nw.LazyFrame],
+    sided: Sequence[str] = (),
+) -> nw.LazyFrame:
+    """Put two variants side by side by keys of the truth; a key that one of them lacks has no delta.
+
+    Returns:
+        The keys, `items`, `weight`, `share`, the columns in `sided` for either side, and for every metric
+        `<metric>_baseline`, `<metric>_experiment`, `<metric>_delta` and `<metric>_contribution`.
+    """
+    names = [m.name for m in metrics]
+    sums = [f"{m.name}_{CONTRIBUTION}" for m in metrics if not m.means]
+    sides = {BASELINE: variants[pair.baseline], EXPERIMENT: variants[pair.experiment]}
+    sizes = (ITEMS, WEIGHT, SHARE)
+    values = [f"{c}_{side}" for c in (*sizes, *sided, *names) for side in sides]
+    parts = []
+    for (side, evidence), sign in zip(sides.items(), (-1.0, 1.0), strict=True):
+        frame = rows_of(evidence)
+        columns = _sided(frame, (*sizes, *sided, *names), side)
+        shares = _contributions(evidence, metrics, sign=sign)
+        parts.append(frame.select(*keys, *(columns[c] for c in values), *shares))
+    grouped = nw.concat(parts).group_by(*keys)
+    rows = grouped.agg(*(nw.col(c).max() for c in values), *(nw.col(c).sum() for c in sums))
+    deltas = [(nw.col(f"{n}_{EXPERIMENT}") - nw.col(f"{n}_{BASELINE}")).alias(f"{n}_{DELTA}") for n in names]
+    rows = rows.with_columns(*deltas, *(_either(c) for c in sizes))
+    per_metric = [f"{n}_{end}" for n in names for end in (BASELINE, EXPERIMENT, DELTA, CONTRIBUTION)]
+    both = [f"{c}_{side}" for c in sided for side in sides]
+    kept = [c for c in per_metric if c in sums or not c.endswith(CONTRIBUTION)]
+    return rows.select(*keys, *sizes, *both, *kept)
+
+
+def _either(column: str) -> nw.Expr:
+    after, before = nw.col(f"{column}_{EXPERIMENT}"), nw.col(f"{column}_{BASELINE}")
+    return nw.when(after.is_null()).then(before).otherwise(after).alias(column)
+
+
+def _sided(frame: nw.LazyFrame, columns: Sequence[str], side: str) -> dict[str, nw.Expr]:
+    """Name columns after the side that they come from, and leave the other side's empty."""
+    types = frame.collect_schema()
+    other = BASELINE if side == EXPERIMENT else EXPERIMENT
+    own = {f"{c}_{side}": nw.col(c).alias(f"{c}_{side}") for c in columns}
+    return own | {f"{c}_{other}": nw.lit(None).cast(types[c]).alias(f"{c}_{other}") for c in columns}
+
+
+def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float) -> Iterator[nw.Expr]:
+    """Return what each row adds to the overall value of every metric."""
+    overall = evidence.engine.collect(evidence.lift(evidence.measured(metrics), (), metrics)).to_pylist()[0]
+    for metric in metrics:
+        if metric.means:
+            continue
+        weight = nw.col(WEIGHT) if metric.is_total else nw.col(WEIGHT) * (1 - nw.col(metric.name + UNDEFINED))
+        part = nw.when(~nw.col(metric.name).is_null()).then(nw.col(metric.name) * weight).otherwise(nw.lit(0.0))
+        yield (part * (sign / (_defined(overall, metric) or 1.0))).alias(f"{metric.name}_{CONTRIBUTION}")

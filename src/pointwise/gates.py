@@ -1,0 +1,176 @@
+"""Gates: what must hold before a clustering is let through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pointwise.columns import ITEMS
+from pointwise.errors import UsageError
+from pointwise.evaluation import Evaluation
+from pointwise.metrics import find_metric
+from pointwise.slices import SIZES, read_slicing
+from pointwise.tables import draw_html, draw_table, format_metric, format_share
+
+OVERALL = "overall"
+
+_Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that had to hold.
+
+    Args:
+        where: "overall", or a slice such as "country=US".
+        what: A metric, or "coverage": the share of the ideal items that the actual clustering has.
+        rule: "min", "max" or "max-drop".
+        limit: What the rule allows.
+        value: What was found; None where a metric is undefined.
+        baseline: What the baseline has, for "max-drop".
+        held: Whether the value keeps to the limit. An undefined value does not.
+    """
+
+    where: str
+    what: str
+    rule: str
+    limit: float
+    value: float | None
+    baseline: float | None
+    held: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Gate:
+    """What had to hold, and whether it did."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def held(self) -> bool:
+        """Whether everything held."""
+        return all(check.held for check in self.checks)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the checks as dictionaries."""
+        return [asdict(check) for check in self.checks]
+
+    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]]]:
+        failed = sum(not check.held for check in self.checks)
+        title = f"Gate: {failed} of {len(self.checks)} checks failed" if failed else "Gate: all checks held"
+        rows = [_row(check) for check in sorted(self.checks, key=lambda check: check.held)]
+        return title, list(rows[0]), rows
+
+    def __repr__(self) -> str:
+        """Draw the checks, failed ones first."""
+        return draw_table(*self._drawn())
+
+    def _repr_html_(self) -> str:
+        return draw_html(*self._drawn())
+
+
+def _row(check: Check) -> dict[str, Any]:
+    write = format_share if check.what == "coverage" else format_metric
+
+    def shown(value: float | None) -> str:
+        return "–" if value is None else write(value)
+
+    words = {"min": "at least", "max": "at most", "max-drop": "worse than the baseline by at most"}
+    return {
+        "held": "yes" if check.held else "NO",
+        "where": check.where,
+        "what": check.what,
+        "value": shown(check.value),
+        "baseline": shown(check.baseline),
+        "rule": f"{words[check.rule]} {check.limit:g}",
+    }
+
+
+def gate(
+    evaluation: Evaluation,
+    *,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    slices: Sequence[Any] | str = (),
+    min_items: int = 1,
+    baseline: Evaluation | None = None,
+    max_drop: Mapping[str, float] | None = None,
+    min_coverage: float | None = None,
+) -> Gate:
+    """Check that an evaluation is good enough, overall and in every slice.
+
+    Args:
+        evaluation: What to check, live or loaded.
+        minimum: The least value allowed, by metric.
+        maximum: The greatest value allowed, by metric.
+        slices: Slices in which the same must hold. Of a condition, the items for which it is true are checked.
+        min_items: Slices with fewer items are not checked.
+        baseline: An evaluation to compare with.
+        max_drop: By how much a metric may be worse than in the baseline, by metric.
+        min_coverage: The least share of the ideal items that the actual clustering must have.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["a", "b"], ["c"]], actual=[["a", "b"], ["c"]])
+        >>> pw.gate(evaluation, minimum={"precision": 0.95}).held
+        True
+    """
+    rules = _rules(minimum or {}, maximum or {}, max_drop or {})
+    if not rules and min_coverage is None:
+        raise UsageError("A gate without a rule lets everything through. Give a minimum, a maximum or a max_drop.")
+    if bool(max_drop) != (baseline is not None):
+        raise UsageError("A baseline and max_drop belong together: give both or neither.")
+    checks = list(_coverage_check(evaluation, min_coverage))
+    if rules:
+        specs = [slices] if isinstance(slices, str) else list(slices)
+        metrics = list(dict.fromkeys(metric for metric, _, _ in rules))
+        before = dict(_places(baseline, specs, metrics, 0)) if baseline is not None else {}
+        for where, values in _places(evaluation, specs, metrics, min_items):
+            checks += [_check(where, rule, values, before.get(where, {})) for rule in rules]
+    return Gate(tuple(checks))
+
+
+def _rules(
+    minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop: Mapping[str, float]
+) -> list[tuple[str, str, float]]:
+    for metric in max_drop:
+        if find_metric(metric).better is None:
+            raise UsageError(f"{metric!r} has no better or worse, so that it cannot drop.")
+    named = (("min", minimum), ("max", maximum), ("max-drop", max_drop))
+    return [(metric, rule, limit) for rule, limits in named for metric, limit in limits.items()]
+
+
+def _coverage_check(evaluation: Evaluation, least: float | None) -> Iterator[Check]:
+    if least is not None:
+        share = evaluation.coverage.common_share
+        yield Check(OVERALL, "coverage", "min", least, share, None, held=share >= least)
+
+
+def _places(
+    evaluation: Evaluation, specs: Sequence[Any], metrics: Sequence[str], min_items: int
+) -> Iterator[tuple[str, _Values]]:
+    """Yield everything that is checked, with its name and its metrics."""
+    yield OVERALL, evaluation.with_metrics(*metrics).overall.values
+    for spec in specs:
+        keys = [key.name for key in read_slicing(spec, evaluation.evidence.slice_schema).keys]
+        is_condition = [name not in evaluation.evidence.slice_schema and name not in SIZES for name in keys]
+        for row in evaluation.by_slice(spec, metrics=metrics).to_dicts():
+            is_meant = all(row[name] is True for name, condition in zip(keys, is_condition, strict=True) if condition)
+            if is_meant and row[ITEMS] >= min_items:
+                names = [n if c else f"{n}={row[n]}" for n, c in zip(keys, is_condition, strict=True)]
+                yield ", ".join(names), row
+
+
+def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _Values) -> Check:
+    metric, kind, limit = rule
+    value, baseline = values[metric], before.get(metric) if kind == "max-drop" else None
+    if value is None:
+        held = False
+    elif kind == "max-drop":
+        is_higher_better = find_metric(metric).better == "higher"
+        # A slice that the baseline lacks has nothing to drop from.
+        held = baseline is None or (baseline - value if is_higher_better else value - baseline) <= limit
+    else:
+        held = value >= limit if kind == "min" else value <= limit
+    return Check(where, metric, kind, limit, value, baseline, held=held)

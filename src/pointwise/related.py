@@ -1,0 +1,394 @@
+"""Metrics of other families (pairs, B-cubed, F-measure, V-measure, purity), from the same cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import narwhals.stable.v2 as nw
+
+from pointwise.cellsums import Collect, Pairs, Sums, sum_cells
+from pointwise.confusion import Confusion
+from pointwise.errors import UsageError
+from pointwise.metrics import METRICS, Better
+
+Formula = Callable[[Sums, float], float]
+
+
+@dataclass(frozen=True)
+class RelatedMetric:
+    """A number of another family.
+
+    Args:
+        name: How users call it.
+        formula: Its value, from sums over the cells and the V-measure's beta.
+        text: The formula as people write it.
+        summary: What it says, in one line.
+        relation: How it relates to the pointwise metrics.
+        better: Whether higher or lower values are better; None if neither.
+        range: Least and greatest possible value.
+        pairs: For metrics of pairs, what a pair counts; empty for all others.
+    """
+
+    name: str
+    formula: Formula
+    text: str
+    summary: str
+    relation: str
+    better: Better | None = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
+    pairs: Pairs | Literal[""] = ""
+
+
+def relate(cells: nw.LazyFrame, collect: Collect, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:
+    """Compute the related metrics of cells on any engine; NaN where one is undefined.
+
+    Args:
+        cells: Cells, with columns `ideal_cluster`, `actual_cluster`, `items`, `tp` and `squared_weight`.
+        collect: Runs a query and returns a `pyarrow.Table`.
+        beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
+        pairs: What a pair of items counts.
+
+    Raises:
+        UsageError: `beta` or `pairs` has a value it cannot have.
+    """
+    check_options(beta=beta, pairs=pairs)
+    return score(sum_cells(cells, collect), beta=beta, pairs=pairs)
+
+
+def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:
+    """Compute the related metrics from sums over the cells.
+
+    Raises:
+        UsageError: Weights that are less than 1 are to be numbers of copies.
+    """
+    if pairs == "replication" and sums.lightest < 1:
+        raise UsageError(
+            f"There are items with a weight below 1 (a cell has a mean weight of {sums.lightest:g}). "
+            "With pairs='replication' a weight is a number of copies: use pairs='product' for other weights."
+        )
+    return {row.name: float(row.formula(sums, beta)) for row in definitions(pairs)}
+
+
+def definitions(pairs: Pairs = "counts") -> tuple[RelatedMetric, ...]:
+    """List the rows of the table, with the metrics of pairs in one of their meanings."""
+    return tuple(row for row in RELATED.values() if row.pairs in ("", pairs))
+
+
+def check_options(*, beta: float, pairs: str) -> None:
+    """Refuse values that the options cannot have."""
+    if pairs not in get_args(Pairs):
+        raise UsageError(f"`pairs` is {pairs!r}. Choose one of {', '.join(map(repr, get_args(Pairs)))}.")
+    if not 0 <= beta < math.inf:
+        raise UsageError(f"`beta` is {beta!r}. It must be a number, 0 or more.")
+
+
+def _within(value: float) -> float:
+    """Keep rounding from carrying a value over the border of its range."""
+    return min(max(value, 0.0), 1.0)
+
+
+def _harmonic_mean(a: float, b: float) -> float:
+    value: float = METRICS["f1_of_means"].formula(Confusion(*(math.nan,) * 5), a, b)
+    return value
+
+
+def _item_mean(name: str) -> Formula:
+    return lambda s, _: _within(getattr(s.cells, name) / s.weight)
+
+
+def _cluster_mean(name: str) -> Formula:
+    return lambda s, _: _within(getattr(s.ideal, name) / s.ideal.clusters)
+
+
+def _harmonic(mean: Callable[[str], Formula], precision: str, recall: str) -> Formula:
+    return lambda s, beta: _harmonic_mean(mean(precision)(s, beta), mean(recall)(s, beta))
+
+
+def _homogeneity(s: Sums, _: float = 1.0) -> float:
+    if s.ideal.clusters == 1:  # There is nothing to tell apart.
+        return 1.0
+    return 0.0 if s.has_single_side else _within(1 - s.cells.mixed / s.ideal.entropy)
+
+
+def _completeness(s: Sums, _: float = 1.0) -> float:
+    if s.actual.clusters == 1:
+        return 1.0
+    return 0.0 if s.has_single_side else _within(1 - s.cells.split / s.actual.entropy)
+
+
+def _v_measure(s: Sums, beta: float) -> float:
+    homogeneity, completeness = _homogeneity(s), _completeness(s)
+    both = beta * homogeneity + completeness
+    return _within((1 + beta) * homogeneity * completeness / both) if both else 0.0
+
+
+def _mutual_information(s: Sums, _: float) -> float:
+    return 0.0 if s.has_single_side else max(s.ideal.entropy - s.cells.mixed, 0.0) / s.weight
+
+
+def _normalized_mutual_information(s: Sums, _: float) -> float:
+    if s.has_single_side:
+        return float(s.ideal.clusters == s.actual.clusters)
+    return _within(1 - (s.cells.mixed + s.cells.split) / (s.ideal.entropy + s.actual.entropy))
+
+
+def _of_table(metric: str, *, flawless: float | None = None) -> Callable[[Confusion], Any]:
+    """Take a formula of the pointwise table; `flawless` is its value where nothing is wrong, even by 0/0."""
+    row = METRICS[metric]
+    low, high = row.range
+
+    def formula(c: Confusion) -> Any:
+        if flawless is not None and c.fp == c.fn == 0:
+            return flawless
+        return min(max(row.formula(c), low), high)  # NaN, as the first of two, stays
+
+    return formula
+
+
+def _of_pairs(formula: Callable[[Confusion], Any], pairs: Pairs) -> Formula:
+    return lambda s, _: formula(s.pair_confusion(pairs))
+
+
+def _pair_metric(
+    name: str,
+    formula: Callable[[Confusion], Any],
+    text: str,
+    summary: str,
+    relation: str,
+    *,
+    better: Better | None = "higher",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002  # the word of the metric table
+) -> tuple[RelatedMetric, ...]:
+    """Make three rows, one for each meaning of a pair's weight."""
+    return tuple(
+        RelatedMetric(
+            name if pairs == "counts" else f"{pairs}_{name}",
+            _of_pairs(formula, pairs),
+            text,
+            summary + _MEANINGS[pairs],
+            relation,
+            better,
+            range,
+            pairs,
+        )
+        for pairs in get_args(Pairs)
+    )
+
+
+_MEANINGS = {
+    "counts": "",
+    "product": "; a pair counts the product of its weights",
+    "replication": "; weights are numbers of copies of an item",
+}
+
+_SQUARED = "Singletons have no pair and large clusters have quadratically many; pointwise, weight alone decides."
+
+_ROWS = (
+    *_pair_metric(
+        "true_positive_pairs",
+        lambda c: c.tp,
+        "TP",
+        "pairs of items that are together in both clusterings",
+        "Half the sum of the items' TP - 1 (an item is in its own TP), with unit weights.",
+        better=None,
+        range=(0.0, math.inf),
+    ),
+    *_pair_metric(
+        "false_positive_pairs",
+        lambda c: c.fp,
+        "FP",
+        "pairs of items that are together in the actual clustering only",
+        "Half the sum of the items' FP, with unit weights.",
+        better="lower",
+        range=(0.0, math.inf),
+    ),
+    *_pair_metric(
+        "false_negative_pairs",
+        lambda c: c.fn,
+        "FN",
+        "pairs of items that are together in the ideal clustering only",
+        "Half the sum of the items' FN, with unit weights.",
+        better="lower",
+        range=(0.0, math.inf),
+    ),
+    *_pair_metric(
+        "true_negative_pairs",
+        lambda c: c.tn,
+        "TN",
+        "pairs of items that are apart in both clusterings",
+        "Half the sum of the items' TN, with unit weights.",
+        better=None,
+        range=(0.0, math.inf),
+    ),
+    *_pair_metric(
+        "pair_precision",
+        _of_table("precision"),
+        "TP / (TP + FP), of pairs",
+        "share of the pairs put together that belong together",
+        f"The formula of precision on one matrix of pairs. {_SQUARED}",
+    ),
+    *_pair_metric(
+        "pair_recall",
+        _of_table("recall"),
+        "TP / (TP + FN), of pairs",
+        "share of the pairs that belong together that were put together",
+        f"The formula of recall on one matrix of pairs. {_SQUARED}",
+    ),
+    *_pair_metric(
+        "pair_f1",
+        _of_table("f1"),
+        "2 TP / (2 TP + FP + FN), of pairs",
+        "harmonic mean of pair precision and pair recall",
+        f"The formula of f1 on one matrix of pairs. {_SQUARED}",
+    ),
+    *_pair_metric(
+        "pair_jaccard",
+        _of_table("jaccard_index"),
+        "TP / (TP + FP + FN), of pairs",
+        "share of the pairs together in either clustering that are together in both",
+        f"The formula of jaccard_index on one matrix of pairs. {_SQUARED}",
+    ),
+    *_pair_metric(
+        "pair_rand",
+        _of_table("accuracy", flawless=1.0),
+        "(TP + TN) / all, of pairs",
+        "share of all pairs on which the clusterings agree",
+        "The formula of accuracy on one matrix of pairs. Near 1 if clusters are many, whatever they hold.",
+    ),
+    *_pair_metric(
+        "pair_adjusted_rand",
+        _of_table("adjusted_rand", flawless=1.0),
+        "2 (TP TN - FN FP) / ((TP+FN)(FN+TN) + (TP+FP)(FP+TN)), of pairs",
+        "agreement of pairs beyond chance (ARI)",
+        "The pointwise adjusted_rand applies the same formula to each item's matrix and averages.",
+        range=(-1.0, 1.0),
+    ),
+    *_pair_metric(
+        "pair_fowlkes_mallows",
+        lambda c: _of_table("fowlkes_mallows")(c) if c.tp else 0.0,
+        "sqrt(pair precision * pair recall)",
+        "geometric mean of pair precision and pair recall; 0 if no pair is together in both",
+        f"The formula of fowlkes_mallows on one matrix of pairs. {_SQUARED}",
+    ),
+    RelatedMetric(
+        "bcubed_precision",
+        _item_mean("bcubed_precision"),
+        "average over items of |ideal and actual cluster| / |actual cluster|",
+        "precision of items by counts, weights in the average only",
+        "Equal to precision if all items weigh the same; pointwise, weights count inside the ratio too.",
+    ),
+    RelatedMetric(
+        "bcubed_recall",
+        _item_mean("bcubed_recall"),
+        "average over items of |ideal and actual cluster| / |ideal cluster|",
+        "recall of items by counts, weights in the average only",
+        "Equal to recall if all items weigh the same; pointwise, weights count inside the ratio too.",
+    ),
+    RelatedMetric(
+        "bcubed_f1",
+        _harmonic(_item_mean, "bcubed_precision", "bcubed_recall"),
+        "2 P R / (P + R), of B-cubed precision and recall",
+        "harmonic mean of B-cubed precision and recall",
+        "Equal to f1_of_means if all items weigh the same; f1 averages the F1 of items instead.",
+    ),
+    RelatedMetric(
+        "bcubed_cluster_precision",
+        _cluster_mean("mean_precision"),
+        "average over ideal clusters of their items' mean B-cubed precision",
+        "B-cubed precision in which every ideal cluster counts the same",
+        "The plain mean of precision by ideal cluster if all items weigh the same; small clusters dominate.",
+    ),
+    RelatedMetric(
+        "bcubed_cluster_recall",
+        _cluster_mean("mean_recall"),
+        "average over ideal clusters of their items' mean B-cubed recall",
+        "B-cubed recall in which every ideal cluster counts the same",
+        "The plain mean of recall by ideal cluster if all items weigh the same; small clusters dominate.",
+    ),
+    RelatedMetric(
+        "bcubed_cluster_f1",
+        _harmonic(_cluster_mean, "mean_precision", "mean_recall"),
+        "2 P R / (P + R), of the two averages over ideal clusters",
+        "harmonic mean of the two averages over ideal clusters",
+        "As bcubed_f1, but every ideal cluster counts the same.",
+    ),
+    RelatedMetric(
+        "f_measure",
+        lambda s, _: _within(s.ideal.best_f1 / s.weight),
+        "average over ideal clusters, by weight, of the best F1 of their cells",
+        "how well each ideal cluster is matched by the one actual cluster that fits it best",
+        "The same F1 of a cell; but only the best cell counts, so the fate of other items stays unseen.",
+    ),
+    RelatedMetric(
+        "homogeneity",
+        _homogeneity,
+        "1 - H(ideal | actual) / H(ideal)",
+        "how much the actual cluster tells of the ideal one",
+        "The counterpart of precision in information theory; it has no value for an item.",
+    ),
+    RelatedMetric(
+        "completeness",
+        _completeness,
+        "1 - H(actual | ideal) / H(actual)",
+        "how much the ideal cluster tells of the actual one",
+        "The counterpart of recall in information theory; it has no value for an item.",
+    ),
+    RelatedMetric(
+        "v_measure",
+        _v_measure,
+        "(1 + beta) h c / (beta h + c), of homogeneity h and completeness c",
+        "harmonic mean of homogeneity and completeness",
+        "The counterpart of f1_of_means. High for many small clusters, even at random.",
+    ),
+    RelatedMetric(
+        "mutual_information",
+        _mutual_information,
+        "H(ideal) - H(ideal | actual), in nats",
+        "how much either clustering tells of the other",
+        "No pointwise counterpart: it grows with the number of clusters.",
+        range=(0.0, math.inf),
+    ),
+    RelatedMetric(
+        "normalized_mutual_information",
+        _normalized_mutual_information,
+        "mutual information / ((H(ideal) + H(actual)) / 2)",
+        "mutual information, as a share of the mean entropy",
+        "Equal to v_measure with beta 1.",
+    ),
+    RelatedMetric(
+        "variation_of_information",
+        lambda s, _: (s.cells.mixed + s.cells.split) / s.weight,
+        "H(ideal | actual) + H(actual | ideal), in nats",
+        "what either clustering leaves unknown of the other",
+        "A true distance like jaccard_distance, but without an upper bound and without values for items.",
+        better="lower",
+        range=(0.0, math.inf),
+    ),
+    RelatedMetric(
+        "purity",
+        lambda s, _: _within(s.actual.best_weight / s.weight),
+        "sum over actual clusters of their heaviest cell / weight of all items",
+        "share of the weight that agrees with the majority of its actual cluster",
+        "At least precision: only the majority is looked at, minorities are wrong altogether.",
+    ),
+    RelatedMetric(
+        "inverse_purity",
+        lambda s, _: _within(s.ideal.best_weight / s.weight),
+        "sum over ideal clusters of their heaviest cell / weight of all items",
+        "share of the weight that is with the majority of its ideal cluster",
+        "At least recall: only the largest piece is looked at, the others are lost altogether.",
+    ),
+    RelatedMetric(
+        "element_similarity",
+        _item_mean("element_similarity"),
+        "average over items of min(precision, recall)",
+        "element-centric similarity of two partitions",
+        "The pointwise element_similarity itself.",
+    ),
+)
+
+RELATED: dict[str, RelatedMetric] = {row.name: row for row in _ROWS}
+"""The table of related metrics. Documentation and tests derive from it."""

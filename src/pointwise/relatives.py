@@ -1,0 +1,41 @@
+"""Relatives: tables of the related metrics of one evaluation or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from pointwise.cellsums import Pairs
+from pointwise.evidence import Evidence
+from pointwise.related import definitions, relate
+from pointwise.tables import MetricTable
+
+_ORDER = "_order"
+
+
+def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float | None]:
+    """Compute the metrics of other families from the cells; None where one is undefined."""
+    values = relate(evidence.cells, evidence.engine.collect, beta=beta, pairs=pairs)
+    return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
+
+
+def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs) -> MetricTable:
+    """List the metrics of other families, one row each."""
+    values = related_values(evidence, beta=beta, pairs=pairs)
+    meanings = {row.name: row.summary for row in definitions(pairs)}
+    rows = [{"metric": name, "value": value, "meaning": meanings[name]} for name, value in values.items()]
+    return _hold("Related metrics", rows, evidence)
+
+
+def tabulate_related_variants(variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs) -> MetricTable:
+    """List the metrics of other families, one row per variant."""
+    rows = [{"variant": n} | related_values(e, beta=beta, pairs=pairs) for n, e in variants.items()]
+    return _hold("Related metrics", rows, next(iter(variants.values())))
+
+
+def _hold(title: str, rows: list[dict[str, Any]], evidence: Evidence) -> MetricTable:
+    table = pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(rows)])
+    frame = evidence.engine.read(table).load(table.column_names)
+    return MetricTable(title, frame, evidence.engine, order=((_ORDER, False),), hidden=(_ORDER,), limit=len(rows))

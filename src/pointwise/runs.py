@@ -1,0 +1,147 @@
+"""Runs: stored evaluations, loaded and listed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pointwise.columns import ITEMS, WEIGHT
+from pointwise.coverage import coverage_of
+from pointwise.engines import Engine, choose_engine
+from pointwise.errors import NotFoundError, PointwiseError, UnknownMetricError
+from pointwise.evaluation import Evaluation
+from pointwise.manifest import MANIFEST, Manifest
+from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.progress import phase
+from pointwise.store import read_evidence, read_options, read_run, read_sources
+from pointwise.tables import MetricTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COVERAGE = ("common_share", "outside_share")
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    engine: Engine | str | None = None,
+) -> Evaluation:
+    """Load a stored run. It answers everything that the evaluation did when it was saved.
+
+    Args:
+        path: The folder that `Evaluation.save` made.
+        verify: Whether to compare the checksums of all files, which reads them once. Without it, only their sizes
+            are compared.
+        memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
+        threads: How many cores the engine may use.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
+
+    Raises:
+        NotFoundError: There is no such folder.
+        RunError: It is not a whole run, or one that only a newer pointwise can read.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = evaluation.save(pathlib.Path(folder) / "toy")
+        ...     pw.load(stored).overall == evaluation.overall
+        True
+    """
+    phase("reading")
+    chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
+    folder, manifest = read_run(path, verify=verify)
+    coverage = coverage_of(manifest.coverage)
+    return Evaluation(
+        evidence=read_evidence(folder, manifest, chosen),
+        metrics=_known_metrics(manifest, folder),
+        options=read_options(manifest),
+        sources=read_sources(manifest),
+        find_coverage=lambda: coverage,
+    )
+
+
+def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
+    known: list[Metric] = []
+    unknown: list[str] = []
+    for name in manifest.metrics:
+        try:
+            known.append(find_metric(name))
+        except UnknownMetricError:
+            unknown.append(name)
+    if unknown:
+        warnings.warn(
+            f"The run {str(folder)!r} has metrics that are not registered now and are left out: {', '.join(unknown)}. "
+            "Import the module that registers them before loading.",
+            stacklevel=3,
+        )
+    return tuple(known) or find_metrics(None)
+
+
+def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> MetricTable:
+    """List all runs below a folder in the order of their creation, with overall metrics and coverage.
+
+    The column `problem` says what is wrong with a run that cannot be loaded; its other columns are empty.
+
+    Args:
+        path: A folder with stored runs, at any depth.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
+
+    Raises:
+        NotFoundError: There is no such folder.
+    """
+    top = Path(path)
+    if not top.is_dir():
+        raise NotFoundError(f"There is no folder {str(top)!r}.")
+    rows = [_history_row(folder, top) for folder in _run_folders(top)]
+    metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
+    table = _history_table(rows, metrics)
+    engine = choose_engine(engine)
+    frame = engine.read(table).load(table.column_names)
+    return MetricTable("Runs", frame, engine, order=(("created", False), ("run", False)))
+
+
+def _run_folders(top: Path) -> Iterator[Path]:
+    for folder, inside, files in os.walk(top):
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        if MANIFEST in files:
+            inside.clear()
+            yield Path(folder)
+
+
+def _history_row(folder: Path, top: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {"run": str(folder.relative_to(top).as_posix()), "metrics": {}}
+    try:
+        _, manifest = read_run(folder, verify=False)
+    except PointwiseError as error:
+        return row | {"problem": str(error)}
+    sizes = {ITEMS: manifest.overall[ITEMS], WEIGHT: manifest.overall[WEIGHT]}
+    metrics = {name: manifest.overall[name] for name in manifest.metrics}
+    return row | {"created": manifest.created, "metrics": metrics, "coverage": manifest.coverage, **sizes}
+
+
+def _history_table(rows: list[dict[str, Any]], metrics: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    def column(values: list[Any], kind: pa.DataType) -> pa.Array:
+        return pa.array(values, kind)
+
+    columns = {
+        "run": column([row["run"] for row in rows], pa.string()),
+        "created": column([row.get("created") for row in rows], pa.string()),
+        ITEMS: column([row.get(ITEMS) for row in rows], pa.int64()),
+        WEIGHT: column([row.get(WEIGHT) for row in rows], pa.float64()),
+    }
+    for name in metrics:
+        columns[name] = column([row["metrics"].get(name) for row in rows], pa.float64())
+    for name in _COVERAGE:
+        columns[name] = column([row.get("coverage", {}).get(name) for row in rows], pa.float64())
+    return pa.table(columns | {"problem": column([row.get("problem") for row in rows], pa.string())})

@@ -1,0 +1,159 @@
+"""Sharing: several evaluations on one engine, against one truth, on the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
+from pointwise.confusion import Totals, confuse
+from pointwise.coverage import Coverage
+from pointwise.crosstab import cross_tabulate
+from pointwise.engines import Engine, Source
+from pointwise.errors import InputError, NoCommonItemsError
+from pointwise.evaluation import Evaluation
+from pointwise.evidence import Evidence
+from pointwise.levels import needed_columns
+from pointwise.slices import read_slicing
+from pointwise.validation import count
+
+_OTHER = "_other"
+
+
+def remember(source: Source, engine: Engine) -> Source:
+    """Return a source that reads its columns once, however often they are asked for."""
+    held: dict[Any, nw.LazyFrame] = {}
+
+    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+        if not text:  # someone only asks what columns there are
+            return source.load(columns)
+        key = tuple(columns), tuple(text)
+        if key not in held:
+            held[key] = engine.checkpoint(source.load(columns, text=text))
+        return held[key]
+
+    return replace(source, load=load)
+
+
+def rehome(evaluation: Evaluation, engine: Engine) -> Evaluation:
+    """Bring what an evaluation has established to another engine, with the columns that its slices need."""
+    evidence = evaluation.evidence
+    if evidence.engine is engine:
+        return evaluation
+    cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
+    items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
+    moved = [_moved(frame, evidence.engine, engine) for frame in (items, evidence.cells)]
+    return replace(
+        evaluation,
+        evidence=Evidence(engine, moved[0], moved[1], evidence.totals),
+        find_coverage=lambda: evaluation.coverage,
+    )
+
+
+def _moved(frame: nw.LazyFrame, engine: Engine, target: Engine) -> nw.LazyFrame:
+    return target.checkpoint(target.read(engine.collect(frame)).load(frame.collect_schema().names()))
+
+
+def check_same_truth(evaluations: Mapping[str, Evaluation]) -> None:
+    """Refuse evaluations that do not share their truth, weights and policies.
+
+    Raises:
+        InputError: Two of them differ; the message says in what.
+    """
+    (first, reference), *others = evaluations.items()
+    for name, evaluation in others:
+        for problem in _differences(reference, evaluation):
+            raise InputError(
+                f"The variants {first!r} and {name!r} cannot be compared: {problem}. Evaluate both against the same "
+                "truth, with the same weights and policies."
+            )
+
+
+def _differences(one: Evaluation, other: Evaluation) -> list[str]:
+    for policy in ("outside", "missing"):
+        values = getattr(one.options, policy), getattr(other.options, policy)
+        if values[0] != values[1]:
+            return [f"one was evaluated with {policy}={values[0]!r}, the other with {policy}={values[1]!r}"]
+    for number in ("ideal_items", "ideal_clusters"):
+        counts = getattr(one.coverage, number), getattr(other.coverage, number)
+        if counts[0] != counts[1]:
+            return [f"one truth has {counts[0]:,} {number.replace('_', ' ')}, the other {counts[1]:,}"]
+    return _item_differences(one.evidence, other.evidence)
+
+
+def _item_differences(one: Evidence, other: Evidence) -> list[str]:
+    left, right = one.weighed_items(), other.weighed_items()
+    for column, what in ((ITEM, "items"), (IDEAL, "ideal clusters")):
+        types = [frame.collect_schema()[column] for frame in (left, right)]
+        if types[0] != types[1]:
+            return [f"the {what} are {types[0]} in one and {types[1]} in the other"]
+    renamed = right.select(ITEM, *(nw.col(c).alias(c + _OTHER) for c in (IDEAL, WEIGHT)))
+    both = left.select(ITEM, IDEAL, WEIGHT).join(renamed, on=ITEM, how="inner")
+    for column, what in ((IDEAL, "ideal cluster"), (WEIGHT, "weight")):
+        differing = both.filter(nw.col(column) != nw.col(column + _OTHER))
+        found = one.engine.collect(differing.head(1)).to_pylist()
+        if found:
+            row = found[0]
+            return [
+                f"item {row[ITEM]!r} has the {what} {row[column]!r} in one and {row[column + _OTHER]!r} in the other"
+            ]
+    return []
+
+
+def shared_items(evaluations: Mapping[str, Evaluation]) -> nw.LazyFrame:
+    """List the items that the truth and every variant have."""
+    frames = [e.evidence.items.select(ITEM) for e in evaluations.values()]
+    shared = reduce(lambda a, b: a.join(b, on=ITEM, how="inner"), frames)
+    return next(iter(evaluations.values())).evidence.engine.checkpoint(shared)
+
+
+def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
+    """Evaluate again on some of the common items only; nothing is read again."""
+    evidence = evaluation.evidence
+    engine = evidence.engine
+    items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
+    bare = engine.checkpoint(cross_tabulate(items))
+    sums = engine.collect(bare.select(nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT))).to_pylist()[0]
+    if not sums[ITEMS]:
+        raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
+    outside = _outside_members(evidence, bare)
+    extra = engine.collect(outside.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())).to_pylist()[0]
+    totals = Totals(int(sums[ITEMS]) + int(extra[ITEMS] or 0), float(sums[WEIGHT]) + float(extra[WEIGHT] or 0.0))
+    cells = engine.checkpoint(confuse(bare, totals, outside=outside if extra[ITEMS] else None))
+    return replace(
+        evaluation,
+        evidence=replace(evidence, items=items, cells=cells, totals=totals),
+        find_coverage=lambda: _restricted_coverage(
+            evaluation.coverage, int(sums[ITEMS]), float(sums[WEIGHT]), cells, engine
+        ),
+    )
+
+
+def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Recover, from the margins of cells, the members outside the truth that counted as wrong."""
+    margins = evidence.cells.group_by(ACTUAL).agg(
+        nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT), nw.col(ACTUAL_ITEMS).max(), nw.col(ACTUAL_WEIGHT).max()
+    )
+    items = (nw.col(ACTUAL_ITEMS) - nw.col(ITEMS)).cast(nw.Int64)
+    members = margins.select(nw.col(ACTUAL), items.alias(ITEMS), (nw.col(ACTUAL_WEIGHT) - nw.col(WEIGHT)).alias(WEIGHT))
+    touched = cells.group_by(ACTUAL).agg(nw.len().alias("_cells")).select(ACTUAL)
+    return members.filter(nw.col(ITEMS) > 0).join(touched, on=ACTUAL, how="inner")
+
+
+def _restricted_coverage(own: Coverage, items: int, weight: float, cells: nw.LazyFrame, engine: Engine) -> Coverage:
+    def touched(side: str) -> int:
+        return count(cells.group_by(side).agg(nw.len().alias("_cells")), engine)
+
+    return replace(
+        own,
+        common_items=items,
+        common_weight=weight,
+        missing_items=own.ideal_items - items,
+        missing_weight=None if own.ideal_weight is None else max(0.0, own.ideal_weight - weight),
+        ideal_clusters_touched=touched(IDEAL),
+        actual_clusters_touched=touched(ACTUAL),
+    )

@@ -1,0 +1,283 @@
+"""Stored runs: everything an evaluation has established, as a folder of Parquet files with a manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_ITEMS,
+    ACTUAL_WEIGHT,
+    FN,
+    FP,
+    IDEAL,
+    IDEAL_ITEMS,
+    IDEAL_WEIGHT,
+    ITEM,
+    ITEMS,
+    SQUARES,
+    TN,
+    TP,
+    WEIGHT,
+)
+from pointwise.confusion import Totals
+from pointwise.coverage import Coverage
+from pointwise.engines.base import Engine, Source
+from pointwise.errors import RunError, UsageError
+from pointwise.evidence import Evidence
+from pointwise.folders import whole_folder
+from pointwise.inputs import Options
+from pointwise.levels import list_slices, needed_columns, tabulate_clusters
+from pointwise.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    check_files,
+    describe_files,
+    describe_table,
+    now,
+    read_manifest,
+    write_manifest,
+)
+from pointwise.measurement import item_metrics
+from pointwise.metrics import Metric
+from pointwise.progress import phase
+from pointwise.slices import Key, read_slicing
+from pointwise.tables import Overall
+from pointwise.version import __version__
+
+_CELLS = (
+    IDEAL,
+    ACTUAL,
+    ITEMS,
+    TP,
+    SQUARES,
+    IDEAL_WEIGHT,
+    IDEAL_ITEMS,
+    ACTUAL_WEIGHT,
+    ACTUAL_ITEMS,
+    FP,
+    FN,
+    TN,
+    WEIGHT,
+)
+_ITEMS = (ITEM, IDEAL, ACTUAL, WEIGHT)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What of an evaluation is stored."""
+
+    evidence: Evidence
+    metrics: tuple[Metric, ...]
+    options: Options
+    sources: Mapping[str, Source]
+    coverage: Coverage
+    overall: Overall
+
+
+@dataclass(frozen=True)
+class StoredSource(Source):
+    """A table that a stored run was made from, which is not read again."""
+
+    facts: Mapping[str, Any] | None = None
+
+
+def write_run(findings: Findings, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Store a run; the folder appears when it is complete.
+
+    Args:
+        findings: What to store.
+        path: The folder to make.
+        overwrite: Whether to replace a run that is there already.
+    """
+    target = Path(path)
+    check_place(target, overwrite=overwrite)
+    phase("writing")
+    with _translated_errors(target), whole_folder(target, overwrite=overwrite) as folder:
+        items, specs = _stored_items(findings)
+        names = _stored_names(items, findings.metrics)
+        engine = findings.evidence.engine
+        tables = _tables(findings, items.rename({c: n for c, n in names.items() if c != n}))
+        for name, frame in tables.items():
+            engine.write(frame, folder / f"{name}.parquet")
+        files = {name: describe_table(folder, name) for name in tables}
+        manifest = _manifest(findings, specs, names)
+        write_manifest(folder, replace(manifest, tables=files))
+    return target
+
+
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Make sure that a run may be stored at a place, before the work is done.
+
+    Raises:
+        RunError: There is something that must not be replaced.
+    """
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    try:
+        read_manifest(path)
+    except RunError as error:
+        raise RunError(f"{str(path)!r} is there already and is not a run that could be replaced.") from error
+    if not overwrite:
+        raise RunError(f"There is a run {str(path)!r} already. Choose another name, or ask to overwrite it.")
+
+
+@contextmanager
+def _translated_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except RunError:
+        raise
+    except FileExistsError as error:
+        raise RunError(
+            f"The run {str(path)!r} was not stored: something else was written there meanwhile. It is left as it is."
+        ) from error
+    except OSError as error:
+        raise RunError(f"The run {str(path)!r} cannot be stored: {error.strerror or error}.") from error
+
+
+def _stored_items(findings: Findings) -> tuple[nw.LazyFrame, list[list[str]]]:
+    """Return the items with all columns that the slices need, and the slices as text."""
+    evidence = findings.evidence
+    cuts = [read_slicing(spec, evidence.slice_schema) for spec in findings.options.slices]
+    items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
+    taken = {c.lower() for c in items.collect_schema().names()}
+    computed: dict[str, nw.Expr] = {}
+    specs = [[_key_text(key, taken, computed) for key in cut.keys] for cut in cuts]
+    return items.with_columns(**computed) if computed else items, specs
+
+
+def _key_text(key: Key, taken: set[str], computed: dict[str, nw.Expr]) -> str:
+    """Name a key of a slicing; an expression, which has no text, becomes a column of the items."""
+    if key.expression is None or key.columns is not None:
+        return key.name
+    name = _free_name(key.name, taken)
+    taken.add(name.lower())
+    computed[name] = key.expression
+    return name
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free.lower() in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, str]:
+    """Name the slice columns so that none is called like a metric or another column of the file."""
+    columns = [c for c in items.collect_schema().names() if c not in _ITEMS]
+    taken = {*_ITEMS, TP, FP, FN, TN, *(m.name.lower() for m in item_metrics(metrics))}
+    names = {}
+    for column in columns:
+        names[column] = _free_name(column, taken)
+        taken.add(names[column].lower())
+    return names
+
+
+def _tables(findings: Findings, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
+    evidence, metrics = findings.evidence, findings.metrics
+    measured = evidence.measured(metrics)
+    values = measured.select(IDEAL, ACTUAL, TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
+    tables = {
+        "cells": measured,
+        "items": items.join(values, on=[IDEAL, ACTUAL], how="inner"),
+        "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
+        "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
+    }
+    if findings.options.slices:
+        tables["slices"] = list_slices(evidence, findings.options.slices, metrics).lazy()
+    return tables
+
+
+def _manifest(findings: Findings, specs: list[list[str]], names: dict[str, str]) -> Manifest:
+    totals = findings.evidence.totals
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        pointwise_version=__version__,
+        created=now(),
+        inputs={role: _describe_source(source) for role, source in findings.sources.items()},
+        options=asdict(replace(findings.options, slices=tuple(specs))),
+        metrics=[m.name for m in findings.metrics],
+        totals={ITEMS: totals.items, WEIGHT: totals.weight},
+        coverage=findings.coverage.to_dict(),
+        overall=findings.overall.to_dict(),
+        slice_columns=names,
+    )
+
+
+def _describe_source(source: Source) -> Mapping[str, Any]:
+    if isinstance(source, StoredSource) and source.facts is not None:
+        return source.facts
+    facts = {"name": source.name, "columns": list(source.columns), "is_typed": source.is_typed}
+    return facts | {"files": describe_files(file for file in source.files if file.exists())}
+
+
+def read_run(path: str | os.PathLike[str], *, verify: bool) -> tuple[Path, Manifest]:
+    """Find a run and make sure that it is whole.
+
+    A run that is replaced while it is read is read again.
+    """
+    folder = Path(os.path.realpath(path))
+    manifest = read_manifest(folder)
+    while True:
+        try:
+            check_files(folder, manifest, verify=verify)
+        except RunError:
+            newer = read_manifest(folder)
+            if newer == manifest:
+                raise
+            manifest = newer
+        else:
+            return folder, manifest
+
+
+def read_evidence(folder: Path, manifest: Manifest, engine: Engine) -> Evidence:
+    """Open the items and cells of a run."""
+    cells = _open(folder, "cells", manifest, engine).load(_CELLS)
+    columns = (*_ITEMS, *manifest.slice_columns.values())
+    items = _open(folder, "items", manifest, engine).load(columns)
+    renamed = {stored: name for name, stored in manifest.slice_columns.items() if name != stored}
+    totals = Totals(int(manifest.totals[ITEMS]), float(manifest.totals[WEIGHT]))
+    return Evidence(engine, items.rename(renamed) if renamed else items, cells, totals)
+
+
+def _open(folder: Path, table: str, manifest: Manifest, engine: Engine) -> Source:
+    files = manifest.tables.get(table)
+    if not files:
+        raise RunError(f"The run {str(folder)!r} is damaged: its manifest lists no {table}.")
+    source = engine.read([folder / name for name in files])
+    needed = _CELLS if table == "cells" else (*_ITEMS, *manifest.slice_columns.values())
+    lacking = [c for c in needed if c not in source.columns]
+    if lacking:
+        raise RunError(f"The run {str(folder)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
+    return source
+
+
+def read_options(manifest: Manifest) -> Options:
+    """Take the options of an evaluation from a manifest."""
+    options = dict(manifest.options)
+    options["slices"] = tuple(tuple(spec) if len(spec) > 1 else spec[0] for spec in options["slices"])
+    options["unassigned_labels"] = tuple(options["unassigned_labels"])
+    return Options(**options)
+
+
+def read_sources(manifest: Manifest) -> dict[str, Source]:
+    """Name the tables that a run was made from."""
+    return {role: _stored_source(facts) for role, facts in manifest.inputs.items()}
+
+
+def _stored_source(facts: Mapping[str, Any]) -> StoredSource:
+    def refuse(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+        raise UsageError(f"A stored run does not read {facts['name']} again. Give attributes with with_attributes().")
+
+    files = tuple(Path(file["path"]) for file in facts["files"])
+    return StoredSource(facts["name"], tuple(facts["columns"]), refuse, facts["is_typed"], files, facts)
