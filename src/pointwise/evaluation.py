@@ -109,10 +109,17 @@ def evaluate(
     chosen = find_metrics(metrics)
     options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
     sources = (ideal, actual, weights, attributes)
-    engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
+    chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
-    inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
-    evaluation = evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    try:
+        inputs = read_inputs(
+            chosen_engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options
+        )
+        evaluation = evaluate_inputs(inputs, chosen_engine, options=options, metrics=chosen)
+    except BaseException:
+        if chosen_engine is not engine:  # nobody else could let go of what it holds
+            chosen_engine.close()
+        raise
     return replace(evaluation, shows_intervals=intervals)
 
 
