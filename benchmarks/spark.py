@@ -114,7 +114,7 @@ def measure(session: Any, folder: Path, case: str, items: int, repeats: int) -> 
     before = shuffled(session)
     seconds["ours"] = best_of(lambda: run("ours", ours), repeats)
     after = shuffled(session)
-    assert all(abs(a - b) <= 1e-12 for a, b in zip(values["ours"], values["sql"], strict=True)), values
+    assert all(abs(a - b) <= 1e-9 for a, b in zip(values["ours"], values["sql"], strict=True)), values
     per_item = {key: (after[key] - before[key]) / repeats / (2 * items) for key in before}
     return {
         "case": f"{items:.0e} against {items:.0e} items, {case}",

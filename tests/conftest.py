@@ -24,8 +24,11 @@ for name, number in EXAMPLES.items():
     )
 settings.load_profile("duckdb")
 
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
 SPARK = {
     "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.executor.extraJavaOptions": QUICK_START,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling a plan takes longer than running it on three rows
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -152,6 +153,17 @@ def test_command_line(tmp_path, capsys):
     assert capsys.readouterr().out == expected
     with pytest.raises(errors.UsageError, match="--engine spark"):
         app([*arguments, "--master", "local[1]"], standalone_mode=False)
+
+
+def test_notebook_code_of_the_guide(spark, frames, tmp_path, capsys):
+    page = Path(__file__).parent.parent / "docs" / "on-spark.md"
+    code = re.search(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[1]
+    frames["ideal"].select("item", "cluster").write.parquet(str(tmp_path / "truth"))
+    frames["actual"].createOrReplaceTempView("clusters")
+    frames["ideal"].selectExpr("item", "w AS country").createOrReplaceTempView("about")
+    exec(compile(code.replace("s3a://lake", str(tmp_path)), page.name, "exec"), {"spark": spark})  # noqa: S102
+    assert "Common items: 3 of 3 ideal (100.0%)" in capsys.readouterr().out
+    assert spark.read.parquet(str(tmp_path / "measured")).count() == 3
 
 
 def test_missing_java_is_one_clear_line():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
 import itertools
@@ -275,7 +276,8 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
         reason = _reason(error)
         condition = (error.getCondition() or "") if isinstance(error, PySparkException) else reason
         if "PATH_NOT_FOUND" in condition:
-            raise SourceError(f"There is no file {name!r} where Spark looks for it.") from error
+            kind = "No file matches" if glob.has_magic(name or "") else "There is no file"
+            raise SourceError(f"{kind} {name!r} where Spark looks for it.") from error
         if verb == "read" and any(c in condition for c in _UNREADABLE):
             raise SourceError(f"{repr(name) if name else 'The data'} cannot be read: {reason}") from error
         raise EngineError(f"Spark failed: {reason}") from error
