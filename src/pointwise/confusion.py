@@ -19,10 +19,12 @@ from pointwise.columns import (
     IDEAL_ITEMS,
     IDEAL_WEIGHT,
     ITEMS,
+    SQUARES,
     TN,
     TP,
     WEIGHT,
 )
+from pointwise.crosstab import Hold
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,14 @@ class Totals:
     weight: float
 
 
-def confuse(cells: nw.LazyFrame, totals: Totals, *, outside: nw.LazyFrame | None = None) -> nw.LazyFrame:
+def confuse(
+    cells: nw.LazyFrame,
+    totals: Totals,
+    *,
+    outside: nw.LazyFrame | None = None,
+    is_weighted: bool = True,
+    hold: Hold = lambda frame: frame,
+) -> nw.LazyFrame:
     """Add the margins of every cell and the four entries of its confusion matrix.
 
     Margins are sums of cells, never of items: then a perfect cluster has `fp` and `fn` exactly zero,
@@ -136,29 +145,43 @@ def confuse(cells: nw.LazyFrame, totals: Totals, *, outside: nw.LazyFrame | None
         totals: Number and weight of all items.
         outside: Members of actual clusters that the truth does not list and that count as wrong, with
             columns `actual_cluster`, `items` and `weight`. None: they are not looked at.
+        is_weighted: False if every item weighs 1, so that counts say it all.
+        hold: Keeps the cells with their margins, from which the rest follows row by row.
 
     Returns:
         The cells with `ideal_weight`, `ideal_items`, `actual_weight`, `actual_items`, `fp`, `fn`, `tn`, and
         `weight`, the weight of the cell's items.
     """
-    actual = cells.select(nw.col(ACTUAL), nw.col(ITEMS), nw.col(TP).alias(WEIGHT))
+    sums = [ITEMS, WEIGHT] if is_weighted else [ITEMS]
+    parts = cells.with_columns(nw.col(TP).alias(WEIGHT))
+    actual = parts.select(ACTUAL, *sums)
     if outside is not None:
-        actual = nw.concat([actual, outside.select(ACTUAL, ITEMS, WEIGHT)])
-    actual_margin = _margin(actual, ACTUAL, weight=ACTUAL_WEIGHT, items=ACTUAL_ITEMS)
-    ideal = cells.select(nw.col(IDEAL), nw.col(ITEMS), nw.col(TP).alias(WEIGHT))
-    ideal_margin = _margin(ideal, IDEAL, weight=IDEAL_WEIGHT, items=IDEAL_ITEMS)
-    joined = cells.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
+        actual = nw.concat([actual, outside.select(ACTUAL, *sums)])
+    actual_margin = _margin(actual, ACTUAL, {ITEMS: ACTUAL_ITEMS, WEIGHT: ACTUAL_WEIGHT})
+    ideal_margin = _margin(parts.select(IDEAL, *sums), IDEAL, {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT})
+    bare = cells if is_weighted else cells.select(IDEAL, ACTUAL, ITEMS)
+    held = hold(bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner"))
+    return _with_entries(held if is_weighted else _with_unit_weights(held), totals)
+
+
+def _margin(cells: nw.LazyFrame, side: str, names: dict[str, str]) -> nw.LazyFrame:
+    present = [name for name in names if name in cells.collect_schema().names()]
+    summed = cells.group_by(side).agg(*(nw.col(name).sum().alias(names[name]) for name in present))
+    return summed.with_columns(nw.col(names[ITEMS]).cast(nw.Int64))
+
+
+def _with_unit_weights(cells: nw.LazyFrame) -> nw.LazyFrame:
+    counts = {TP: ITEMS, SQUARES: ITEMS, IDEAL_WEIGHT: IDEAL_ITEMS, ACTUAL_WEIGHT: ACTUAL_ITEMS}
+    return cells.with_columns(*(nw.col(count).cast(nw.Float64).alias(name) for name, count in counts.items()))
+
+
+def _with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
     fn, fp = nw.col(IDEAL_WEIGHT) - nw.col(TP), nw.col(ACTUAL_WEIGHT) - nw.col(TP)
     negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + nw.col(ITEMS)
-    tn = totals.weight - nw.col(IDEAL_WEIGHT) - (nw.col(ACTUAL_WEIGHT) - nw.col(TP))
-    return joined.with_columns(
+    tn = totals.weight - nw.col(IDEAL_WEIGHT) - fp
+    return cells.with_columns(
         fp.alias(FP),
         fn.alias(FN),
         nw.when((negatives > 0) & (tn > 0)).then(tn).otherwise(nw.lit(0.0)).alias(TN),
         nw.col(TP).alias(WEIGHT),
     )
-
-
-def _margin(cells: nw.LazyFrame, side: str, *, weight: str, items: str) -> nw.LazyFrame:
-    summed = cells.group_by(side).agg(nw.col(WEIGHT).sum().alias(weight), nw.col(ITEMS).sum().alias(items))
-    return summed.with_columns(nw.col(items).cast(nw.Int64))

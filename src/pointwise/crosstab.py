@@ -1,11 +1,16 @@
 """Cross-tabulation: how much weight every ideal cluster shares with every actual cluster."""
 
+from collections.abc import Callable
+
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP, WEIGHT
 
+Hold = Callable[[nw.LazyFrame], nw.LazyFrame]
+"""Computes a frame once and keeps the result, as an engine's checkpoint does."""
 
-def cross_tabulate(items: nw.LazyFrame) -> nw.LazyFrame:
+
+def cross_tabulate(items: nw.LazyFrame, *, hold: Hold = lambda frame: frame) -> nw.LazyFrame:
     """Sum the weight of the items in each pair of ideal and actual cluster.
 
     Only pairs that share an item appear. Such a pair is a *cell*; all its items have the same confusion
@@ -14,17 +19,25 @@ def cross_tabulate(items: nw.LazyFrame) -> nw.LazyFrame:
     Args:
         items: Common items, with columns `ideal_cluster`, `actual_cluster` and, unless every item weighs 1,
             `weight`.
+        hold: Keeps what is computed, which is less than what is returned.
 
     Returns:
         Cells, with columns `ideal_cluster`, `actual_cluster`, `items` (a count), `tp` (a weight) and
         `squared_weight` (a sum of squares, which counting weighted pairs needs).
     """
-    if WEIGHT not in items.collect_schema().names():
-        cells = items.group_by(IDEAL, ACTUAL).agg(nw.len().alias(ITEMS))
+    if not is_weighted(items):
+        cells = hold(
+            items.group_by(IDEAL, ACTUAL).agg(nw.len().alias(ITEMS)).with_columns(nw.col(ITEMS).cast(nw.Int64))
+        )
         count = nw.col(ITEMS).cast(nw.Float64)
-        return cells.with_columns(nw.col(ITEMS).cast(nw.Int64), count.alias(TP), count.alias(SQUARES))
+        return cells.with_columns(count.alias(TP), count.alias(SQUARES))
     weighed = items.with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
     cells = weighed.group_by(IDEAL, ACTUAL).agg(
         nw.len().alias(ITEMS), nw.col(WEIGHT).sum().alias(TP), nw.col(SQUARES).sum()
     )
-    return cells.with_columns(nw.col(ITEMS).cast(nw.Int64))
+    return hold(cells.with_columns(nw.col(ITEMS).cast(nw.Int64)))
+
+
+def is_weighted(items: nw.LazyFrame) -> bool:
+    """Tell whether items have weights of their own; otherwise each weighs 1."""
+    return WEIGHT in items.collect_schema().names()

@@ -19,7 +19,7 @@ from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
-from pointwise.crosstab import cross_tabulate
+from pointwise.crosstab import cross_tabulate, is_weighted
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
@@ -145,10 +145,10 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
-    bare = engine.checkpoint(cross_tabulate(items))
+    bare = cross_tabulate(items, hold=engine.checkpoint)
     others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
     totals = _totals(bare, others, engine)
-    cells = engine.checkpoint(confuse(bare, totals, outside=others))
+    cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
     scope = Scope(inputs, aligned, counts, keeps_outside=keeps_outside)
     return Evaluation(
         evidence=Evidence(engine, items, cells, totals, inputs.attributes),

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage
-from pointwise.crosstab import cross_tabulate
+from pointwise.crosstab import cross_tabulate, is_weighted
 from pointwise.engines import Engine, Source
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
@@ -116,14 +116,15 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     evidence = evaluation.evidence
     engine = evidence.engine
     items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
-    bare = engine.checkpoint(cross_tabulate(items))
+    bare = cross_tabulate(items, hold=engine.checkpoint)
     sums = engine.collect(bare.select(nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT))).to_pylist()[0]
     if not sums[ITEMS]:
         raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
     outside = _outside_members(evidence, bare)
     extra = engine.collect(outside.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())).to_pylist()[0]
     totals = Totals(int(sums[ITEMS]) + int(extra[ITEMS] or 0), float(sums[WEIGHT]) + float(extra[WEIGHT] or 0.0))
-    cells = engine.checkpoint(confuse(bare, totals, outside=outside if extra[ITEMS] else None))
+    others = outside if extra[ITEMS] else None
+    cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
     return replace(
         evaluation,
         evidence=replace(evidence, items=items, cells=cells, totals=totals),
