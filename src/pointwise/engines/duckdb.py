@@ -15,9 +15,8 @@ from typing import Any
 import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
-import pyarrow.dataset
 
-from pointwise.engines import files, memory
+from pointwise.engines import arrow, files
 from pointwise.engines.base import Source
 from pointwise.errors import EngineError, SourceError, UsageError
 
@@ -69,13 +68,13 @@ class DuckDBEngine:
         self._connection.close()
 
     def _read_table(self, table: Any) -> Source:
-        name, arrow = memory.open_table(table)
+        name, take = arrow.open_table(table)
 
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
             with _translated_errors():
-                return _lazy(self._connection.from_arrow(arrow(columns)))
+                return _lazy(self._connection.from_arrow(take(columns)))
 
-        return Source(name, memory.column_names(table), load)
+        return Source(name, arrow.column_names(table), load)
 
     def _read_files(self, found: tuple[Path, ...]) -> Source:
         name = str(found[0]) if len(found) == 1 else f"{found[0]} and {len(found) - 1} more files"
@@ -97,10 +96,7 @@ class DuckDBEngine:
         return tuple(relation.columns), partial(_select, relation)
 
     def _read_arrow_files(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
-        try:
-            dataset = pyarrow.dataset.dataset([str(f) for f in found], format="ipc")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise SourceError(f"{str(found[0])!r} cannot be read as an Arrow file: {error}") from error
+        dataset = arrow.read_arrow_files(found)
         return tuple(dataset.schema.names), partial(_select, self._connection.from_arrow(dataset))
 
     def _read_json(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:

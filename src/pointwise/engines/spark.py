@@ -17,12 +17,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute
-import pyarrow.dataset
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pointwise.engines import files, memory
+from pointwise.engines import arrow, files
 from pointwise.engines.base import Source, is_spark_frame
 from pointwise.errors import EngineError, SourceError
 from pointwise.progress import current_phase
@@ -58,8 +57,8 @@ class SparkEngine:
             return Source("a pyspark DataFrame", tuple(source.columns), _loader(source))
         if files.is_path(source):
             return self._read_paths([os.fspath(s) for s in (source if isinstance(source, (list, tuple)) else [source])])
-        name, arrow = memory.open_table(source)
-        return Source(name, memory.column_names(source), lambda columns, text=(): self._lazy(arrow(columns)))  # noqa: ARG005
+        name, take = arrow.open_table(source)
+        return Source(name, arrow.column_names(source), lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
@@ -104,8 +103,8 @@ class SparkEngine:
             raise SourceError(f"{name!r} is empty.")
         readers = {"parquet": self._read_parquet, "csv": self._read_csv, "json": self._read_json}
         with self._described(), _translated_errors(name):
-            if kind == "arrow":
-                table = pyarrow.dataset.dataset([str(f) for f in found], format="ipc").to_table()
+            if kind == "arrow":  # which Spark cannot read itself
+                table = arrow.read_arrow_files(found).to_table()
                 columns, load = tuple(table.column_names), _loader(self._lazy(table).to_native())
             else:
                 columns, load = readers[kind](_as_patterns(paths, found))

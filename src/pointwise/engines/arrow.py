@@ -1,12 +1,14 @@
-"""Tables in memory: which columns they have, and those columns as Arrow."""
+"""Arrow: what turns tables in memory and Arrow files into something that every engine takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+import pyarrow.dataset
 
 from pointwise.errors import SourceError, UsageError
 
@@ -48,3 +50,15 @@ def column_names(table: Any) -> tuple[str, ...]:
     if names is None:
         names = pa.table(table).column_names
     return tuple(str(name) for name in names)
+
+
+def read_arrow_files(found: Sequence[Path]) -> Any:
+    """Open Arrow files as one dataset.
+
+    Raises:
+        SourceError: One of them is no Arrow file.
+    """
+    try:
+        return pyarrow.dataset.dataset([str(f) for f in found], format="ipc")
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SourceError(f"{str(found[0])!r} cannot be read as an Arrow file: {error}") from error
