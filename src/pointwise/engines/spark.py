@@ -17,7 +17,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -25,6 +24,11 @@ from pointwise.engines import arrow, files
 from pointwise.engines.base import Source, is_spark_frame
 from pointwise.errors import EngineError, SourceError
 from pointwise.progress import current_phase
+
+try:
+    from py4j.protocol import Py4JJavaError
+except ImportError:  # a client of Spark Connect needs no Java and no bridge to it
+    Py4JJavaError = PySparkException
 
 _HEAD_LINES = 100  # of a CSV file, to find its header behind comments
 _DESCRIPTION = "spark.job.description"
@@ -284,7 +288,7 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
 
 def _reason(error: Exception) -> str:
     """Take from a Java stack trace what says what happened."""
-    text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+    text = str(getattr(error, "java_exception", error))
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     kept = itertools.takewhile(lambda line: not line.startswith(("at ", "JVM stacktrace", "== ", "'")), lines)
     return " ".join(itertools.islice(kept, 3)) or type(error).__name__
