@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check java format coverage clean
+.PHONY: demo test check bench bench-billion bench-spark browser java screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
-test: check java  ## Run all checks and all tests.
+test: check browser java  ## Run all checks and all tests.
 	$(BIN)/python -m pytest --cov --cov-report=
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
@@ -19,11 +19,34 @@ check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-cache
 
-# The Spark tests need Java: install it where that is possible, else they are skipped and say so.
+bench: $(READY)  ## Measure speed and memory next to peers and limits; about a quarter of an hour.
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/labels.py --largest 1000000
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/everyday.py
+
+bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and half an hour.
+	$(BIN)/python benchmarks/billion.py
+
+# What the browser tests need. Where it cannot be installed they are skipped, or fail if CI=true.
+browser: $(READY)
+	-@command -v chromedriver > /dev/null || test "$$(id -u)" != 0 || \
+		(apt-get update -qq && apt-get install -y -qq chromium chromium-driver fonts-liberation > /dev/null)
+	-@test -e $(VENV)/axe/node_modules/axe-core/axe.min.js || ! command -v npm > /dev/null || \
+		npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4.14.0
+
+screenshot: browser  ## Take the picture of the demonstration's report that README.md shows.
+	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs/report.png
+
+bench-spark: $(READY) java  ## Evaluate 20 million items on a Spark cluster of two executors.
+	$(BIN)/python benchmarks/spark.py --kill
+
+# What the Spark tests need. Where it cannot be installed they are skipped, or fail if CI=true.
 java:
-	@command -v java > /dev/null || test "$$(id -u)" != 0 || \
-	{ apt-get update --quiet=2 && apt-get install --quiet=2 --yes openjdk-17-jre-headless; } || \
-	{ apt-get install --quiet=2 --yes default-jre-headless; } || echo "No Java: the Spark tests will be skipped."
+	-@command -v java > /dev/null || test "$$(id -u)" != 0 || \
+		(apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless > /dev/null) || \
+		apt-get install -y -qq default-jre-headless > /dev/null
 
 format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff format .

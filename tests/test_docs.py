@@ -21,8 +21,19 @@ def blocks(page: Path, kind: str) -> list[str]:
     return [text for language, text in BLOCK.findall(page.read_text(encoding="utf-8")) if language == kind]
 
 
+def mark_blank_lines(block: str) -> str:
+    """Keep blank lines inside an output, where doctest would take them for its end."""
+    lines = block.rstrip().split("\n")
+    for number, line in enumerate(lines):
+        following = next((later for later in lines[number + 1 :] if later), ">>>")
+        is_output = not lines[number - 1].startswith((">>>", "..."))
+        if not line and is_output and not following.startswith(">>>"):
+            lines[number] = "<BLANKLINE>"
+    return "\n".join(lines) + "\n"
+
+
 def run_python(page: Path, folder: Path) -> None:
-    source = "\n".join(blocks(page, "python"))
+    source = "\n".join(mark_blank_lines(block) for block in blocks(page, "python"))
     test = doctest.DocTestParser().get_doctest(source, {}, page.name, str(page), 0)
     report: list[str] = []
     before = Path.cwd()
@@ -41,7 +52,7 @@ def run_console(page: Path, folder: Path) -> None:
         "NO_COLOR": "1",
     }
     for block in blocks(page, "console"):
-        for command, expected in re.findall(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        for command, expected in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             if command.startswith(("pip ", "make ")):
                 continue
             done = subprocess.run(

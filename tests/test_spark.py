@@ -134,7 +134,7 @@ def test_paths_are_read_by_spark(spark, tmp_path):
         lines = "".join(f"{item},{IDEAL[item]}\n" for item in rows)
         (tmp_path / f"part-{number}.csv").write_text("# a comment\nitem,cluster\n" + lines, encoding="utf-8")
     engine = start_spark(spark)
-    for source in (tmp_path, str(tmp_path / "part-*.csv"), tmp_path.as_uri(), sorted(tmp_path.iterdir())):
+    for source in (tmp_path, str(tmp_path / "part-*.csv"), f"{tmp_path.as_uri()}/*.csv", sorted(tmp_path.iterdir())):
         with pw.evaluate(ideal=source, actual=ACTUAL, engine=engine) as evaluation:
             assert evaluation.overall.items == 3
     with pytest.raises(errors.SourceError, match="There is no file"):

@@ -5,6 +5,7 @@ from narwhals.stable.v2 import col
 from pointwise import datasets
 from pointwise.comparison import Comparison, compare, load_comparison
 from pointwise.coverage import Coverage
+from pointwise.distance import DistanceMatrix, distance, distance_matrix, nearest
 from pointwise.errors import PointwiseError, RunError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.gates import Gate, gate
@@ -18,6 +19,7 @@ __all__ = [
     "METRICS",
     "Comparison",
     "Coverage",
+    "DistanceMatrix",
     "Evaluation",
     "Gate",
     "Metric",
@@ -31,10 +33,13 @@ __all__ = [
     "col",
     "compare",
     "datasets",
+    "distance",
+    "distance_matrix",
     "evaluate",
     "gate",
     "history",
     "load",
     "load_comparison",
     "metric",
+    "nearest",
 ]

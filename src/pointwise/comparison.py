@@ -8,18 +8,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from html import escape
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from pointwise.bootstrap import RESAMPLES, bootstrap_deltas
 from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.clustering import open_source
-from pointwise.columns import IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
 from pointwise.deltas import (
     BASELINE,
     CONTRIBUTION,
@@ -44,13 +44,17 @@ from pointwise.folders import whole_folder
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
+from pointwise.notebook import draw_notes
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing
 from pointwise.tables import SHOWN_ROWS, MetricTable
-from pointwise.uncertainty import CONFIDENCE, lift_with_intervals
+from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
+
+if TYPE_CHECKING:
+    from pointwise.charts import ComparisonPlots
 
 On = Literal["own", "shared"]
 
@@ -94,8 +98,8 @@ def compare(
         >>> import pointwise as pw
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]],
         ...                         variants={"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]})
-        >>> comparison.delta("recall")
-        0.3333333333333333
+        >>> round(comparison.delta("recall"), 4)
+        0.3333
     """
     if on not in get_args(On):
         raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
@@ -228,6 +232,10 @@ class Comparison:
     def _evidence(self) -> dict[str, Evidence]:
         return {name: evaluation.evidence for name, evaluation in self.evaluations.items()}
 
+    @property
+    def _shows_intervals(self) -> bool:
+        return all(evaluation.shows_intervals for evaluation in self.evaluations.values())
+
     @cached_property
     def _sums(self) -> nw.LazyFrame:
         return self._stack((), self.metrics)
@@ -243,7 +251,8 @@ class Comparison:
         """The metrics of every variant with their intervals, and how far it covers the truth."""
         frame = lift_with_intervals(self._sums, (VARIANT,), metrics=self.metrics, total_weight=1.0).drop(SHARE)
         columns = frame.collect_schema().names()
-        numbers = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
+        columns = [c for c in columns if self._shows_intervals or not c.endswith((LOW, HIGH))]
+        numbers: dict[str, list[Any]] = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
         for name in _COVERAGE:
             numbers[name] = [getattr(e.coverage, name) for e in self.evaluations.values()]
         coverage = self._hold(pa.table(numbers))
@@ -355,6 +364,19 @@ class Comparison:
         moved = table.where(nw.col(column) > 0 if downwards else nw.col(column) < 0)
         return replace(moved.sort(column, descending=downwards).head(n), quiet=(EXPERIMENT, BASELINE))
 
+    def bootstrap(
+        self,
+        *,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        metrics: Sequence[str] | str | None = None,
+        resamples: int = RESAMPLES,
+        seed: int = 0,
+    ) -> dict[str, Interval]:
+        """Return intervals of the overall deltas by drawing the ideal clusters again and again."""
+        pair = self._one_pair(experiment, baseline)
+        return bootstrap_deltas(self._evidence, pair, self._chosen(metrics), resamples=resamples, seed=seed)
+
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together."""
         pair = self._one_pair(experiment, baseline)
@@ -410,6 +432,30 @@ class Comparison:
             (folder / COMPARISON).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         return target
 
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts of the comparison, such as `comparison.plot.movers()`; needs the extra `report`."""
+        from pointwise.charts import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells which variant is better, what moved and for whom.
+
+        It compares the last variant with the baseline at length, and all others in short. The file loads nothing
+        from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_comparison
+
+        return report_comparison(self, path, title=title)
+
     def close(self) -> None:
         """Let go of what the engine holds for this comparison."""
         self.engine.close()
@@ -427,8 +473,7 @@ class Comparison:
         return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return notes + "".join(table._repr_html_() for table in self._tables())
+        return draw_notes(self.notes) + "".join(table._repr_html_() for table in self._tables())
 
     def _tables(self) -> list[MetricTable]:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO
@@ -467,6 +512,9 @@ class Comparison:
         self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, quiet: Sequence[str]
     ) -> MetricTable:
         """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
+        if not self._shows_intervals:
+            dropped = (DELTA + LOW, DELTA + HIGH, P_VALUE, P_ADJUSTED)
+            rows = [{c: value for c, value in row.items() if c not in dropped} for row in rows]
         number = {pair: n for n, pair in enumerate(pairs)}
         ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]

@@ -12,6 +12,8 @@ import pyarrow as pa
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_WEIGHT,
+    FN,
+    FP,
     HIGH,
     IDEAL,
     IDEAL_CLUSTERS,
@@ -31,6 +33,7 @@ from pointwise.lifting import add_up, average, sum_columns, sum_up
 from pointwise.measurement import item_metrics, measure
 from pointwise.metrics import Metric
 from pointwise.uncertainty import (
+    CONFIDENCE,
     ERROR,
     FREEDOM,
     INFLUENCE,
@@ -79,7 +82,7 @@ def stack_sums(
         rows_of: Returns the cells of a variant, not measured yet, with the columns that make the groups.
     """
     engine = next(iter(variants.values())).engine
-    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
+    columns = (*by, IDEAL, ITEMS, WEIGHT, TP, FP, FN, TN, IDEAL_WEIGHT, ACTUAL_WEIGHT)
     parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
     return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
 
@@ -113,7 +116,7 @@ def find_deltas(
     found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
     values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
     totals = _total_weights(found, metrics)
-    tests = engine.collect(_paired_spread(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence))
+    tests = engine.collect(spread_pairs(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence))
     rows = []
     for test in sorted(tests.to_pylist(), key=lambda row: row[_PAIR]):
         pair, group = pairs[test[_PAIR]], tuple(test[key] for key in by)
@@ -148,14 +151,14 @@ def _defined(row: Row, metric: Metric) -> float:
     return float(row[WEIGHT] * share)
 
 
-def _paired_spread(
+def spread_pairs(
     sums: nw.LazyFrame,
     by: Sequence[str],
     pairs: Sequence[Pair],
     *,
     metrics: Sequence[Metric],
     engine: Engine,
-    confidence: float,
+    confidence: float = CONFIDENCE,
 ) -> nw.LazyFrame:
     """Subtract the baseline's influence of every ideal cluster from the experiment's, and sum up the spread."""
     names = [m.name for m in metrics]

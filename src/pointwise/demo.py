@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from pointwise.comparison import Comparison, compare
 from pointwise.datasets import patentsview
+from pointwise.errors import MissingExtraError
 from pointwise.evaluation import evaluate
 
+REPORT = "pointwise-demo.html"
 
-def run_demo() -> Iterator[str]:
-    """Evaluate a published clustering of inventors against the truth, and explain each look at it."""
+
+def run_demo(folder: Path | None = None) -> Iterator[str]:
+    """Evaluate a published clustering of inventors against the truth, and explain each look at it.
+
+    Args:
+        folder: Where to write the report at the end; by default the current folder.
+    """
     data = patentsview()
     release = "2022-06-30"
     yield (
@@ -36,3 +45,31 @@ def run_demo() -> Iterator[str]:
         "their actual clusters is wrong there (outside='wrong'):\n"
     )
     yield f"{complete.overall}\n"
+    yield (
+        "The release of 2020-09-29 tore many inventors apart. Has the latest one made up for it? A report compares the "
+        "two at length, and all fifteen releases in short:\n"
+    )
+    yield _write_report((folder or Path()) / REPORT)
+
+
+def compare_releases() -> Comparison:
+    """Compare the latest published clustering with that of September 2020, and with all others."""
+    data = patentsview()
+    return compare(
+        ideal=data.truth,
+        variants=data.releases,
+        baseline="2020-09-29",
+        weight="num_claims",
+        weights=data.attributes,
+        attributes=data.attributes,
+        slices=["country", "patent_year >= 2015"],
+        outside="wrong",
+        on="shared",
+    )
+
+
+def _write_report(path: Path) -> str:
+    try:
+        return f"{compare_releases().report(path).resolve()}: open it in a browser.\n"
+    except MissingExtraError as error:
+        return f"{error}\n"

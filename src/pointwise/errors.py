@@ -13,6 +13,7 @@ PointwiseError
 │   └── NoCommonItemsError             the two clusterings speak of different items
 ├── NotFoundError (KeyError)           no such item, cluster, run
 ├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
+├── MissingExtraError (ImportError)    an optional package is not installed
 └── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
 """
 
@@ -75,3 +76,7 @@ class RunError(PointwiseError, OSError):
 
 class EngineError(PointwiseError, RuntimeError):
     """The engine gave up."""
+
+
+class MissingExtraError(PointwiseError, ImportError):
+    """An optional package is not installed."""

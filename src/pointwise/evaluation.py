@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
 from pointwise import alignment
 from pointwise.alignment import Tally
+from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
@@ -28,11 +28,16 @@ from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes,
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall, format_share, format_weight
+from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
+
+if TYPE_CHECKING:
+    from pointwise.charts import EvaluationPlots
 
 _SMALL_TRUTH = 4
 """A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
@@ -363,6 +368,41 @@ class Evaluation:
         found = Findings(self.evidence, self.metrics, self.options, self.sources, self.coverage, self.overall)
         return write_run(found, path, overwrite=overwrite)
 
+    def bootstrap(
+        self, *, metrics: Sequence[str] | str | None = None, resamples: int = RESAMPLES, seed: int = 0
+    ) -> dict[str, Interval]:
+        """Return intervals of the overall metrics by drawing the ideal clusters again and again.
+
+        Args:
+            metrics: Names of metrics; by default those of the evaluation.
+            resamples: How often to draw.
+            seed: Where the random numbers start; the same seed gives the same intervals.
+        """
+        return bootstrap_values(self.evidence, self._chosen(metrics), resamples=resamples, seed=seed)
+
+    @property
+    def plot(self) -> EvaluationPlots:
+        """Charts of the evaluation, such as `evaluation.plot.clusters()`; needs the extra `report`."""
+        from pointwise.charts import EvaluationPlots
+
+        return EvaluationPlots(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML file that tells how good the clustering is, where it is wrong and for whom.
+
+        The file loads nothing from a network, and its size is bounded. Needs the extra `report`.
+
+        Args:
+            path: The file to write.
+            title: What to call it.
+
+        Returns:
+            The path.
+        """
+        from pointwise.report import report_evaluation
+
+        return report_evaluation(self, path, title=title)
+
     @cached_property
     def warnings(self) -> list[str]:
         """What to know before trusting the numbers."""
@@ -386,8 +426,8 @@ class Evaluation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(line)}</p>" for line in [*self.summary(), *self.warnings])
-        return notes + self.overall._repr_html_()
+        lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
+        return draw_notes(lines) + self.overall._repr_html_()
 
     def summary(self) -> list[str]:
         """Say in a few lines what was compared and under which policies."""

@@ -45,7 +45,7 @@ from pointwise.manifest import (
     read_manifest,
     write_manifest,
 )
-from pointwise.measurement import item_metrics
+from pointwise.measurement import item_metrics, measure
 from pointwise.metrics import Metric
 from pointwise.progress import phase
 from pointwise.slices import Key, read_slicing
@@ -67,6 +67,7 @@ _CELLS = (
     TN,
     WEIGHT,
 )
+_CONFUSION = (IDEAL, ACTUAL, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
 _ITEMS = (ITEM, IDEAL, ACTUAL, WEIGHT)
 
 
@@ -175,7 +176,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, str]:
     """Name the slice columns so that none is called like a metric or another column of the file."""
     columns = [c for c in items.collect_schema().names() if c not in _ITEMS]
-    taken = {*_ITEMS, TP, FP, FN, TN, *(m.name.lower() for m in item_metrics(metrics))}
+    taken = {*_ITEMS, *_CONFUSION, FP, FN, *(m.name.lower() for m in item_metrics(metrics))}
     names = {}
     for column in columns:
         names[column] = _free_name(column, taken)
@@ -185,11 +186,13 @@ def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, s
 
 def _tables(findings: Findings, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
     evidence, metrics = findings.evidence, findings.metrics
-    measured = evidence.measured(metrics)
-    values = measured.select(IDEAL, ACTUAL, TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
+    # The metrics are computed after the join, which has the less to hold in memory.
+    joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
+    matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
+    values = (TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
     tables = {
-        "cells": measured,
-        "items": items.join(values, on=[IDEAL, ACTUAL], how="inner"),
+        "cells": evidence.measured(metrics),
+        "items": measure(joined.with_columns(*matrix), metrics).select(*items.collect_schema().names(), *values),
         "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
         "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
     }

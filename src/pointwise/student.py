@@ -56,6 +56,12 @@ def critical_polynomial(confidence: float) -> tuple[float, ...]:
     return tuple(float(c) for c in chebyshev.cheb2poly(chebyshev.chebfit(points, exact, 10)))
 
 
+def critical_value(confidence: float, df: float) -> float:
+    """Return how many standard errors an interval reaches to either side."""
+    x = 2 / df - 1
+    return sum(c * x**n for n, c in enumerate(critical_polynomial(confidence)))
+
+
 def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     """Return the regularised incomplete beta function at x = 1 - y."""
     if x <= 0 or y <= 0:

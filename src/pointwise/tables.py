@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pointwise.conditions import parse_condition
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.metrics import find_metric
+from pointwise.notebook import draw_grid
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ class MetricTable:
     def drawn_columns(self) -> list[str]:
         """Names of the columns that a drawing shows."""
         return [c for c in self.columns if c not in self.quiet]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading a drawing."""
+        has_intervals = any(name.endswith(LOW) for name in self.columns)
+        return [f"±: half the width of the {CONFIDENCE:.0%} interval"] if has_intervals else []
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -160,9 +166,7 @@ class MetricTable:
         most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
         rows = self.head(most).to_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
-        if any(name.endswith(LOW) for name in self.columns):
-            notes.append(f"±: half the width of the {CONFIDENCE:.0%} interval")
-        return rows, "; ".join(notes)
+        return rows, "; ".join([*notes, *self.notes])
 
     def __repr__(self) -> str:
         """Draw the first rows as text."""
@@ -421,10 +425,5 @@ def _terminal_width() -> int:
 def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
     """Draw rows as an HTML table for a notebook."""
     columns = shown_columns(columns)
-    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(format_cell(c, row))}</td>" for c in columns) + "</tr>" for row in rows
-    )
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
-    foot = f"<p>{escape(note)}</p>" if note else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
+    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

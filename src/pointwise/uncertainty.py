@@ -24,7 +24,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEMS, LOW, SHARE, WEIGHT
-from pointwise.confusion import COLUMNS
 from pointwise.errors import UsageError
 from pointwise.lifting import add_up, average, columns_of, defined_weight, of_means, sum_columns
 from pointwise.measurement import item_metrics
@@ -110,7 +109,7 @@ def lift_with_intervals(
     spreads = [name + suffix for name in names for suffix in (ERROR, FREEDOM, REACH)]
     grouped = spread(rows, by, names, confidence=confidence, carry=sum_columns(item_metrics(metrics)))
     lifted = average(grouped, by, metrics=metrics, total_weight=total_weight, carry=[IDEAL_CLUSTERS, *spreads])
-    per_metric: list[Any] = [c for m in metrics for c in (*columns_of(m), *_ends(m))]
+    per_metric: list[Any] = [c for m in metrics for c in (*columns_of(m), *interval_ends(m))]
     return lifted.select(*by, ITEMS, WEIGHT, SHARE, IDEAL_CLUSTERS, *per_metric)
 
 
@@ -207,14 +206,15 @@ def _error(name: str) -> nw.Expr:
     return nw.when(has_spread).then(error).alias(name + ERROR)
 
 
-def _at_least(value: nw.Expr, least: float) -> nw.Expr:
-    return nw.when(value < least).then(nw.lit(least)).otherwise(value)
-
-
 def _freedom(name: str) -> nw.Expr:
     square, fourth = nw.col(name + _SQUARE), nw.col(name + _FOURTH)
-    estimate = COLUMNS.minimum(3 * square * square / fourth, nw.col(name + _COUNTED).cast(nw.Float64) - 1)
-    return nw.when(fourth > 0).then(_at_least(estimate, 1.0)).alias(name + FREEDOM)
+    most = nw.col(name + _COUNTED).cast(nw.Float64) - 1
+    return nw.when(fourth > 0).then(_within(3 * square * square / fourth, 1.0, most)).alias(name + FREEDOM)
+
+
+def _within(value: nw.Expr, low: float, high: nw.Expr) -> nw.Expr:
+    lesser = nw.when(value > high).then(high).otherwise(value)
+    return nw.when(lesser < low).then(nw.lit(low)).otherwise(lesser)
 
 
 def _reach(name: str, confidence: float) -> nw.Expr:
@@ -225,18 +225,18 @@ def _reach(name: str, confidence: float) -> nw.Expr:
     return (critical * nw.col(name + ERROR)).alias(name + REACH)
 
 
-def _ends(metric: Metric) -> Iterator[nw.Expr]:
+def interval_ends(metric: Metric) -> Iterator[nw.Expr]:
     """Return both ends of a value's interval, symmetric on the logit scale where the range has two ends."""
     value, reach = nw.col(metric.name), nw.col(metric.name + REACH)
     least, most = metric.range
     for sign, suffix in ((-1, LOW), (1, HIGH)):
         if np.isfinite(least) and np.isfinite(most):
             odds = (value - least) / (most - value)
-            way = COLUMNS.minimum(reach * (most - least) / ((value - least) * (most - value)), _LONGEST_WAY)
+            way = _within(reach * (most - least) / ((value - least) * (most - value)), 0.0, nw.lit(_LONGEST_WAY))
             end = least + (most - least) / (1 + (-sign * way).exp() / odds)
             end = nw.when((value > least) & (value < most)).then(end)
         else:
-            end = _at_least(COLUMNS.minimum(value + sign * reach, most), least)
+            end = _within(value + sign * reach, least, nw.lit(most))
         yield end.alias(metric.name + suffix)
 
 

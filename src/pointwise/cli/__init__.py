@@ -7,7 +7,7 @@ library inside the function, so that `pointwise --help` stays quick. Then `pytho
 writes the page docs/cli-reference.md anew.
 """
 
-from pointwise.cli import evaluating, gating, looking
+from pointwise.cli import comparing, evaluating, gating, looking, reporting
 from pointwise.cli.app import app, main
 
-__all__ = ["app", "evaluating", "gating", "looking", "main"]
+__all__ = ["app", "comparing", "evaluating", "gating", "looking", "main", "reporting"]

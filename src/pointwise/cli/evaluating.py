@@ -95,6 +95,7 @@ def evaluate(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
     ] = False,
+    html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     engine: options.EngineName = options.EngineKind.duckdb,
@@ -141,10 +142,14 @@ def evaluate(
         )
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
+        if html is not None:
+            evaluation.report(html)
         text = draw_evaluation(evaluation, kind, has_related=related)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the run in {save}.")
+    if html is not None:
+        output.say(f"Wrote the report to {html}.")
 
 
 def _read_unassigned(given: list[str] | None) -> Any:

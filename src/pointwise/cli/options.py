@@ -59,6 +59,10 @@ Slices = Annotated[
         "ideal_cluster_size or actual_cluster_size; repeat for several slices.",
     ),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Write a report to look at: one HTML file.", rich_help_panel=_OUTPUT),
+]
 Limit = Annotated[
     int | None,
     typer.Option("--limit", "-n", min=1, metavar="ROWS", help="How many rows to show.", rich_help_panel=_OUTPUT),

@@ -27,13 +27,23 @@ def say(message: str) -> None:
 
 def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> None:
     """Write a table of metrics; one for people is cut at some rows unless a limit is given."""
-    total = None
-    if limit is None and kind in (Format.table, Format.markdown):
-        total, limit = len(table), SHOWN_ROWS
-    table = table if limit is None else table.head(limit)
-    rows = table.to_dicts()
-    note = f"{len(rows)} of {total:,} rows; --limit shows more" if total is not None and total > len(rows) else ""
-    put_rows(table.title, rows, kind, columns=table.columns, note=note)
+    if kind in (Format.table, Format.markdown):
+        put_text(draw_cut(table, kind, limit=limit))
+    else:
+        table = table if limit is None else table.head(limit)
+        put_rows(table.title, table.to_dicts(), kind, columns=table.columns)
+
+
+def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> str:
+    """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
+    from pointwise.tables import draw_table
+
+    rows = table.head(limit or SHOWN_ROWS).to_dicts()
+    total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
+    notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
+    note = "; ".join([*notes, *table.notes])
+    draw = draw_markdown if kind is Format.markdown else draw_table
+    return draw(table.title, table.drawn_columns, rows, note=note)
 
 
 def put_rows(
@@ -89,12 +99,14 @@ def _csv_value(value: Any) -> Any:
 
 def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
     """Draw rows as a Markdown table."""
-    from pointwise.tables import format_value
+    from pointwise.tables import format_cell, shown_columns
+
+    columns = shown_columns(columns)
 
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
 
     numbers = {c for c in columns if any(isinstance(row.get(c), (int, float)) for row in rows)}
-    body = [line(format_value(c, row.get(c)) for c in columns) for row in rows]
+    body = [line(format_cell(c, row) for c in columns) for row in rows]
     table = [line(columns), line("---:" if c in numbers else "---" for c in columns), *body]
     return "\n".join([f"**{title}**", "", *table, *(["", note] if note else [])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def _command(group: Any, name: str) -> Iterator[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     yield f"## `pointwise {' '.join([name, *(a.metavar for a in arguments)])}`\n"
     yield from _help(command.help)
+    if not command.params:
+        return
     yield "| parameter | meaning |\n|---|---|"
     for argument in arguments:
         yield f"| `{argument.metavar}` | {argument.help} |"
@@ -49,12 +52,13 @@ def _help(text: str) -> Iterator[str]:
 
 def _names(option: Any) -> str:
     value = "" if option.is_flag else f" {_value_name(option)}"
-    return ", ".join(f"`{name}{value}`" for name in option.opts)
+    return "`" + ", ".join(sorted(option.opts, key=len)) + value + "`"
 
 
 def _value_name(option: Any) -> str:
-    choices = getattr(option.type, "choices", None)
-    return "\\|".join(map(str, choices)) if choices else str(option.metavar)
+    if isinstance(option.default, Enum):
+        return "\\|".join(choice.value for choice in type(option.default))
+    return str(option.metavar)
 
 
 def _cell(text: str) -> str:

@@ -1,0 +1,35 @@
+"""Charts, made with Altair: each a function of an evaluation or a comparison.
+
+They read on light and dark backgrounds, say exact numbers when pointed at, and hold a bounded number of marks
+whatever the size of the data. `chart.save("chart.png")`, `.svg` and `.html` need no network.
+"""
+
+from pointwise.errors import MissingExtraError
+
+try:
+    import altair as alt  # noqa: F401
+except ImportError as error:  # pragma: no cover  # tested in an environment without the extra
+    raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
+
+from pointwise.charts.circles import venn
+from pointwise.charts.flows import flow
+from pointwise.charts.plots import ComparisonPlots, EvaluationPlots
+from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
+from pointwise.charts.variants import deltas, distance_map, distances, history, movers
+
+__all__ = [
+    "ComparisonPlots",
+    "EvaluationPlots",
+    "clusters",
+    "coverage",
+    "deltas",
+    "distance_map",
+    "distances",
+    "distribution",
+    "flow",
+    "history",
+    "mistakes",
+    "movers",
+    "slices",
+    "venn",
+]

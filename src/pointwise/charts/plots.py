@@ -1,0 +1,85 @@
+"""Charts as methods of what they show: `evaluation.plot.clusters()`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pointwise.charts import circles, flows, quality, variants
+from pointwise.charts.style import ChartRow, LayeredChart
+
+if TYPE_CHECKING:
+    from pointwise.comparison import Comparison
+    from pointwise.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class EvaluationPlots:
+    """The charts of an evaluation. `pointwise.charts` explains their parameters."""
+
+    evaluation: Evaluation
+
+    def venn(self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None) -> LayeredChart:
+        """Draw an item's ideal and actual cluster as circles whose areas are the weights."""
+        return circles.venn(self.evaluation, item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
+
+    def distribution(self, *, metrics: Sequence[str] = ("precision", "recall")) -> ChartRow:
+        """Draw how the weight spreads over the items' values of some metrics."""
+        return quality.distribution(self.evaluation, metrics=metrics)
+
+    def clusters(self, *, side: str = "ideal", named: int = 5) -> LayeredChart:
+        """Draw clusters as bubbles, precision against recall, area by weight."""
+        return quality.clusters(self.evaluation, side=side, named=named)
+
+    def slices(self, spec: Any, *, metric: str | None = None, most: int = 20) -> LayeredChart:
+        """Draw slices as dots with intervals."""
+        return quality.slices(self.evaluation, spec, metric=metric, most=most)
+
+    def coverage(self) -> LayeredChart:
+        """Draw how far truth and actual clustering speak of the same items."""
+        return quality.coverage(self.evaluation)
+
+    def mistakes(self, n: int = 10) -> LayeredChart:
+        """Draw the dearest mistakes as a ranked bar chart."""
+        return quality.mistakes(self.evaluation, n)
+
+    def flow(self, *, ideal_cluster: Any = None, actual_cluster: Any = None) -> LayeredChart:
+        """Draw how a cluster breaks into cells."""
+        return flows.flow(self.evaluation, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
+
+
+@dataclass(frozen=True)
+class ComparisonPlots:
+    """The charts of a comparison. `pointwise.charts` explains their parameters."""
+
+    comparison: Comparison
+
+    def deltas(
+        self,
+        spec: Any,
+        *,
+        metric: str | None = None,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        most: int = 20,
+    ) -> LayeredChart:
+        """Draw how much a metric changed in every slice, with intervals."""
+        return variants.deltas(
+            self.comparison, spec, metric=metric, experiment=experiment, baseline=baseline, most=most
+        )
+
+    def movers(
+        self,
+        *,
+        metric: str | None = None,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        most: int = 10,
+    ) -> LayeredChart:
+        """Draw the ideal clusters that gained and lost most."""
+        return variants.movers(self.comparison, metric=metric, experiment=experiment, baseline=baseline, most=most)
+
+    def history(self, *, metrics: Sequence[str] | None = None) -> LayeredChart:
+        """Draw metrics of the variants in their order."""
+        return variants.history(self.comparison, metrics=metrics)

@@ -1,0 +1,380 @@
+"""Charts of a comparison: what changed, for whom, and how far clusterings lie apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+
+from pointwise.charts.quality import name_slice, touch
+from pointwise.charts.style import (
+    BAD_COLOR,
+    GOOD_COLOR,
+    IDEAL_COLOR,
+    INK,
+    OTHER_COLOR,
+    ROW,
+    SERIES,
+    SHADES,
+    WIDTH,
+    LayeredChart,
+    base,
+    clip,
+    compose,
+    number_axis,
+    require_rows,
+)
+from pointwise.columns import IDEAL, ITEMS, SHARE
+from pointwise.comparison import Comparison
+from pointwise.errors import UsageError
+from pointwise.metrics import find_metric
+from pointwise.runs import history as list_runs
+from pointwise.tables import MetricTable, format_difference, format_metric, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_VARIANTS = 40
+_SQUARE = 320
+
+
+def deltas(
+    comparison: Comparison,
+    spec: Any,
+    *,
+    metric: str | None = None,
+    experiment: str | None = None,
+    baseline: str | None = None,
+    most: int = 20,
+) -> LayeredChart:
+    """Draw how much a metric changed in every slice, with intervals.
+
+    Args:
+        comparison: What to slice.
+        spec: What to slice by, as for `by_slice`; or a table that `by_slice` gave.
+        metric: What to draw; by default the first metric of the comparison.
+        experiment: The variant to look at.
+        baseline: What it is measured against.
+        most: How many slices to draw: the heaviest.
+    """
+    name = metric or comparison.metrics[0].name
+    table = spec
+    if not isinstance(spec, MetricTable):
+        table = comparison.by_slice(spec, experiment=experiment, baseline=baseline, metrics=[name])
+    found = [row for row in table.to_dicts() if row["metric"] == name and row["delta"] is not None]
+    require_rows(found, f"no difference of {name}")
+    found.sort(key=lambda row: -(row[SHARE] or 0.0))
+    keys = [c for c in table.columns[: table.columns.index("metric")] if c not in ("experiment", "baseline")]
+    rows = [_delta_row(row, keys, find_metric(name).better) for row in found[:most]]
+    tips = {
+        "name": "slice",
+        "told": f"change of {name}",
+        "between": "95% interval",
+        "before": "before",
+        "after": "after",
+    }
+    tips |= {"weighs": "share of the weight", "count": "items"}
+    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
+    scale = alt.Scale(nice=False, padding=12, zero=True)
+    color = _verdict_color()
+    rules, points = base(rows).mark_rule(strokeWidth=2), base(rows, tips).mark_circle(size=70, opacity=1)
+    axis = number_axis(6, format="+.2~g")
+    layers = [
+        base([{"x": 0}]).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q"),
+        rules.encode(
+            x=alt.X("low:Q", title=f"change of {name}", scale=scale, axis=axis), x2="high:Q", y=y, color=color
+        ),
+        points.encode(x=alt.X("delta:Q", scale=scale), y=y, color=color),
+    ]
+    words = "; ".join(f"{r['name']} {r['told']}{' (' + r['between'] + ')' if r['between'] else ''}" for r in rows)
+    shown = f"the {len(rows)} heaviest of {len(found):,} slices" if len(found) > len(rows) else f"{len(rows):,} slices"
+    what = ", ".join(keys) if keys != ["slice", "value"] else "slice"
+    return compose(
+        layers,
+        title=f"Change of {name.replace('_', ' ')} by {clip(what.replace('_', ' '), 60)}",
+        subtitle=f"{shown}; the interval of a clear change does not touch the dashed line",
+        description=f"Dots of change: {words}.",
+        height=ROW * len(rows) + 10,
+        width=WIDTH - 150,
+    )
+
+
+_VERDICTS = ("better", "worse", "not clear")
+
+
+def _verdict_color(verdicts: Sequence[str] = _VERDICTS) -> Any:
+    colors = dict(zip(_VERDICTS, (GOOD_COLOR, BAD_COLOR, OTHER_COLOR), strict=True))
+    scale = alt.Scale(domain=list(verdicts), range=[colors[verdict] for verdict in verdicts])
+    return alt.Color("verdict:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
+
+
+def judge(better: str | None, low: float | None, high: float | None) -> str:
+    """Say whether a change is clear, and for the better: its interval does not hold zero."""
+    if low is None or high is None or low <= 0 <= high or better is None:
+        return "not clear"
+    return "better" if (low > 0) == (better == "higher") else "worse"
+
+
+def _delta_row(row: Mapping[str, Any], keys: Sequence[str], better: str | None) -> dict[str, Any]:
+    low, high, delta = row["delta_low"], row["delta_high"], row["delta"]
+    between = "" if low is None else f"{format_difference(low)} to {format_difference(high)}"
+    return {
+        "name": name_slice(row, keys),
+        "delta": delta,
+        "low": delta if low is None else low,
+        "high": delta if high is None else high,
+        "verdict": judge(better, low, high),
+        "told": format_difference(delta),
+        "between": between,
+        "before": format_metric(row["baseline_value"]),
+        "after": format_metric(row["experiment_value"]),
+        "weighs": format_share(row[SHARE]),
+        "count": f"{row[ITEMS]:,}",
+    }
+
+
+def movers(
+    comparison: Comparison,
+    *,
+    metric: str | None = None,
+    experiment: str | None = None,
+    baseline: str | None = None,
+    most: int = 10,
+) -> LayeredChart:
+    """Draw the ideal clusters that gained and lost most, by what they add to the overall change.
+
+    Args:
+        comparison: Where the clusters are.
+        metric: What to draw; by default the first metric of the comparison.
+        experiment: The variant to look at.
+        baseline: What it is measured against.
+        most: How many to draw of each.
+    """
+    name = metric or comparison.metrics[0].name
+    pair = {"experiment": experiment, "baseline": baseline}
+    gains = comparison.best(name, most, **pair).to_dicts()
+    losses = comparison.worst(name, most, **pair).to_dicts()
+    column = f"{name}_contribution"
+    both = [("better", row) for row in gains] + [("worse", row) for row in reversed(losses)]
+    rows = [_mover(kind, row, name) for kind, row in both if row[column]]
+    require_rows(rows, f"no ideal cluster changed its {name}")
+    tips = {"name": "ideal cluster", "told": "adds to the change", "own": "its own change"}
+    tips |= {"before": "before", "after": "after", "count": "items"}
+    bars = base(rows, tips).mark_bar(size=14)
+    drawn = bars.encode(
+        x=alt.X("x:Q", title=f"adds to the change of {name}", axis=number_axis(6, format="+.2~g")),
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
+        color=_verdict_color(_VERDICTS[:2]),
+    )
+    words = "; ".join(f"{r['name']} {r['told']}" for r in rows)
+    return compose(
+        [drawn],
+        title=f"Who moved the {name.replace('_', ' ')}",
+        subtitle=f"the {len(gains)} ideal clusters that gained most, the {len(losses)} that lost most",
+        description=f"Bars of what ideal clusters add to the change: {words}.",
+        height=ROW * len(rows),
+        width=WIDTH - 160,
+    )
+
+
+def _mover(kind: str, row: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    contribution, own = row[f"{metric}_contribution"], row[f"{metric}_delta"]
+    return {
+        "name": clip(row[IDEAL], 26),
+        "verdict": kind,
+        "x": contribution,
+        "told": format_difference(contribution),
+        "own": "" if own is None else format_difference(own),
+        "before": _or_none(row[f"{metric}_baseline"]),
+        "after": _or_none(row[f"{metric}_experiment"]),
+        "count": f"{row[ITEMS]:,}",
+    }
+
+
+def _or_none(value: float | None) -> str:
+    return "–" if value is None else format_metric(value)
+
+
+def history(
+    source: Comparison | MetricTable | str | os.PathLike[str], *, metrics: Sequence[str] | None = None
+) -> LayeredChart:
+    """Draw metrics over time: of a comparison's variants in their order, or of the runs stored below a folder.
+
+    Args:
+        source: A comparison, a folder with stored runs, or the table that `history` made of one.
+        metrics: What to draw; by default precision and recall where there are, else the first metric.
+    """
+    table = _as_table(source)
+    found = [row for row in table.to_dicts() if not row.get("problem")]
+    key = "variant" if "variant" in table.columns else "run"
+    names = list(metrics or _usual(table.columns))
+    points = [_point(row, key, name, n) for n, row in enumerate(found) for name in names if row.get(name) is not None]
+    require_rows(points, f"no values of {', '.join(names)}")
+    order = [clip(row[key], 24) for row in found]
+    x = alt.X("name:N", sort=order, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True))
+    y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=number_axis(5))
+    scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
+    color = alt.Color("metric:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
+    tips = {"name": key, "metric": "metric", "told": "value", "between": "95% interval", "when": "created"}
+    layers = [
+        base(points).mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=color),
+        base(points).mark_line(strokeWidth=2).encode(x=x, y=y, color=color, order="number:Q"),
+        base(points, tips).mark_circle(size=60, opacity=1).encode(x=x, y=y, color=color),
+    ]
+    words = "; ".join(f"{p['name']}: {p['metric']} {p['told']}" for p in points)
+    return compose(
+        layers,
+        title=f"{' and '.join(n.replace('_', ' ') for n in names).capitalize()} over time",
+        description=f"Lines over {len(found):,} clusterings. {words}.",
+        height=220,
+        width=max(220, min(WIDTH, 60 * len(found))),
+    )
+
+
+def _as_table(source: Any) -> MetricTable:
+    if isinstance(source, Comparison):
+        return source.overall
+    return source if isinstance(source, MetricTable) else list_runs(source)
+
+
+def _usual(columns: Iterable[str]) -> list[str]:
+    listed = [c for c in columns if c in ("precision", "recall")]
+    return listed or [c for c in columns if f"{c}_low" in columns][:1]
+
+
+def _point(row: Mapping[str, Any], key: str, metric: str, number: int) -> dict[str, Any]:
+    low, high, value = row.get(f"{metric}_low"), row.get(f"{metric}_high"), row[metric]
+    return {
+        "name": clip(row[key], 24),
+        "metric": metric,
+        "value": value,
+        "number": number,
+        "low": value if low is None else low,
+        "high": value if high is None else high,
+        "told": format_metric(value),
+        "between": "" if low is None or high is None else f"{format_metric(low)} to {format_metric(high)}",
+        "when": row.get("created") or "",
+    }
+
+
+def distances(matrix: Mapping[tuple[str, str], float] | Any, *, names: Sequence[str] | None = None) -> LayeredChart:
+    """Draw how far clusterings lie apart, as a heat map.
+
+    Args:
+        matrix: What `distance_matrix` gives.
+        names: The clusterings to draw, in this order; by default all.
+    """
+    values, shown = _square(matrix, names)
+    farthest = max(float(values.max()), 1e-12)
+    rows = [
+        {"one": a, "other": b, "value": values[i, j], "told": format_metric(float(values[i, j]))}
+        for i, a in enumerate(shown)
+        for j, b in enumerate(shown)
+    ]
+    tips = {"one": "from", "other": "to", "told": "distance"}
+    x = alt.X("other:N", sort=shown, title=None, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False))
+    y = alt.Y("one:N", sort=shown, title=None, axis=alt.Axis(ticks=False, domain=False))
+    scale = alt.Scale(domain=[0, farthest], range=list(SHADES))
+    boxes = base(rows, tips).mark_rect(stroke=INK, strokeWidth=0.3)
+    layers = [boxes.encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None))]
+    if len(shown) <= 8:  # noqa: PLR2004  # more numbers than that do not fit
+        far, near = ([r for r in rows if (r["value"] > farthest / 2) == is_far] for is_far in (True, False))
+        for part, ink in ((far, "#ffffff"), (near, "#1d2328")):
+            layers.append(base(part).mark_text(fontSize=11, color=ink).encode(x=x, y=y, text="told:N"))
+    size = max(160, min(WIDTH - 100, 44 * len(shown)))
+    return compose(
+        layers,
+        title="How far apart the clusterings are",
+        subtitle="0: the same; darker: farther apart",
+        description="A heat map of distances: " + "; ".join(_farthest_first(rows)) + ".",
+        width=size,
+        height=max(120, min(_SQUARE, 28 * len(shown))),
+    )
+
+
+def _farthest_first(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[str]:
+    pairs = [row for row in rows if row["one"] < row["other"]]
+    pairs.sort(key=lambda row: -row["value"])
+    return [f"{row['one']} and {row['other']} {row['told']}" for row in pairs[:most]]
+
+
+def distance_map(matrix: Mapping[tuple[str, str], float] | Any, *, names: Sequence[str] | None = None) -> LayeredChart:
+    """Draw clusterings as points on a plane whose distances resemble those between the clusterings.
+
+    A true distance allows such a map (classical multidimensional scaling); what the plane cannot show is said.
+
+    Args:
+        matrix: What `distance_matrix` gives.
+        names: The clusterings to draw; by default all.
+    """
+    values, shown = _square(matrix, names)
+    points, kept = scale_down(values)
+    reach = max(float(np.abs(points).max()), 1e-12) * 1.25
+    rows = [{"name": name, "x": x, "y": y} for name, (x, y) in zip(shown, points.tolist(), strict=True)]
+    axis = number_axis(4, format="~g")
+    frame = alt.Scale(domain=[-reach, reach], nice=False)
+    x, y = alt.X("x:Q", title=None, scale=frame, axis=axis), alt.Y("y:Q", title=None, scale=frame, axis=axis)
+    dots = base(rows, {"name": "clustering"}).mark_circle(size=80, color=IDEAL_COLOR, opacity=0.9).encode(x=x, y=y)
+    apart = _names_apart(rows, reach)
+    labels = [
+        base([row])
+        .mark_text(dx=row["dx"], dy=row["dy"], align=row["align"], fontSize=11, color=INK)
+        .encode(x=x, y=y, text="name:N")
+        for row in apart
+    ]
+    return compose(
+        [dots, *labels],
+        title="A map of the clusterings",
+        subtitle=f"near means alike; the plane shows {format_share(kept)} of the spread",
+        description=f"Points for {len(shown)} clusterings, placed so that near ones are alike.",
+        width=_SQUARE + 100,
+        height=_SQUARE,
+    )
+
+
+def scale_down(distances: Any) -> tuple[Any, float]:
+    """Place points on a plane so that their distances come near to given ones (classical scaling).
+
+    Returns:
+        One row of two coordinates per point, and the share of the squared spread that the plane shows.
+    """
+    squares = np.asarray(distances, dtype=float) ** 2
+    centred = -0.5 * (squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean())
+    values, vectors = np.linalg.eigh(centred)
+    order = np.argsort(values)[::-1]
+    values, vectors = np.clip(values[order], 0, None), vectors[:, order]
+    total = float(values.sum())
+    points = np.zeros((len(squares), 2))
+    size = min(2, len(squares))
+    points[:, :size] = vectors[:, :size] * np.sqrt(values[:size])
+    return points, float(values[:2].sum()) / total if total > 0 else 1.0
+
+
+def _names_apart(rows: Sequence[dict[str, Any]], reach: float) -> list[dict[str, Any]]:
+    """Put every name beside its point, on the first side where it does not stand on another name."""
+    placed: list[dict[str, Any]] = []
+    width, height = _SQUARE + 100, _SQUARE
+    for row in rows:
+        x, y = (row["x"] / reach + 1) / 2 * width, (1 - row["y"] / reach) / 2 * height
+        size = 6.2 * len(row["name"])
+        for dx, dy, align in ((9, 0, "left"), (-9, 0, "right"), (0, -13, "center"), (0, 13, "center")):
+            left = x + dx - {"left": 0, "right": size, "center": size / 2}[align]
+            spot = row | {"dx": dx, "dy": dy, "align": align, "left": left, "right": left + size, "top": y + dy}
+            fits = left > -10 and left + size < width + 10  # noqa: PLR2004
+            if fits and not any(touch(spot, other) for other in placed):
+                placed.append(spot)
+                break
+    return placed
+
+
+def _square(matrix: Any, names: Sequence[str] | None) -> tuple[Any, list[str]]:
+    known = list(matrix.names)
+    chosen = list(names) if names is not None else known[:_MOST_VARIANTS]
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise UsageError(f"There is no clustering {unknown[0]!r} in this matrix. It has {', '.join(known)}.")
+    places = [known.index(name) for name in chosen]
+    return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [clip(name, 24) for name in chosen]

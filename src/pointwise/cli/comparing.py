@@ -1,0 +1,228 @@
+"""Commands that look at several clusterings: compare and distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pointwise.cli import options, output
+from pointwise.cli.app import app
+from pointwise.cli.evaluating import Missing, Outside
+from pointwise.cli.live import progress
+from pointwise.cli.options import Format, read_columns
+from pointwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from pointwise.comparison import Comparison
+    from pointwise.tables import MetricTable
+
+_POLICIES, _STORING, _READING, _OUTPUT = "Policies", "Storing the comparison", "Reading the tables", "Output"
+
+
+class On(StrEnum):
+    """Which items variants are evaluated on."""
+
+    own = "own"
+    shared = "shared"
+
+
+class Absent(StrEnum):
+    """What happens to items that not all clusterings have."""
+
+    drop = "drop"
+    singleton = "singleton"
+
+
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the weight of an item, in any table.", rich_help_panel=_READING),
+]
+Weights = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
+]
+
+
+@app.command()
+def compare(
+    ideal: Annotated[
+        str, typer.Argument(metavar="IDEAL", help="The ground truth; with stored runs only, the first of them.")
+    ],
+    variants: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]VARIANT...",
+            help="Clusterings or stored runs; called by their file names unless NAME= is given.",
+        ),
+    ],
+    *,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The variant to measure the others against.")
+    ] = None,
+    on: Annotated[
+        On, typer.Option(help="Evaluate each variant on its own common items, or all on those that all share.")
+    ] = On.own,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    weight: Weight = None,
+    weights: Weights = None,
+    attributes: options.Attributes = None,
+    slices: options.Slices = None,
+    metrics: options.Metrics = None,
+    outside: Annotated[
+        Outside,
+        typer.Option(
+            help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
+            rich_help_panel=_POLICIES,
+        ),
+    ] = Outside.ignore,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Ideal items that a variant lacks: dropped, each alone, or an error.", rich_help_panel=_POLICIES
+        ),
+    ] = Missing.drop,
+    intervals: Annotated[
+        bool,
+        typer.Option("--intervals/--no-intervals", help="Show how sure the values are.", rich_help_panel=_OUTPUT),
+    ] = True,
+    save: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a comparison that is there already.", rich_help_panel=_STORING)
+    ] = False,
+    memory_limit: options.MemoryLimit = None,
+    threads: options.Threads = None,
+    limit: options.Limit = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Compare clusterings against one ground truth: which is better, where, and how sure that is.
+
+    \b
+    Example:
+      pointwise compare truth.parquet old=monday.parquet new=tuesday.parquet
+      pointwise compare truth.parquet releases/*.parquet --baseline 2021-12-30 --slice country \\
+        --attributes about.parquet
+      pointwise compare runs/monday runs/tuesday
+    """
+    from pointwise.comparison import compare as compare_clusterings
+
+    truth, named = _read_variants(ideal, variants)
+    with progress("reading", "aligning", "cross-tabulating", "writing"):
+        comparison = compare_clusterings(
+            ideal=truth,
+            variants=named,
+            baseline=baseline,
+            on=on.value,
+            item=read_columns(item),
+            cluster=read_columns(cluster),
+            weight=weight,
+            weights=weights,
+            attributes=attributes,
+            slices=slices or (),
+            metrics=metrics or None,
+            outside=outside.value,
+            missing=missing.value,
+            intervals=intervals,
+            memory_limit=memory_limit,
+            threads=threads,
+        )
+        if save is not None:
+            comparison.save(save, overwrite=overwrite)
+        text = draw_comparison(comparison, slices or (), kind, limit=limit)
+    output.put_text(text)
+    if save is not None:
+        output.say(f"Stored the comparison in {save}.")
+
+
+def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """Name the variants; a stored run in the place of the truth is one of them."""
+    from pointwise.manifest import MANIFEST
+
+    is_run = (Path(ideal.partition("=")[2] or ideal) / MANIFEST).is_file()
+    return (None, name_sources([ideal, *variants])) if is_run else (ideal, name_sources(variants))
+
+
+def name_sources(given: Sequence[str]) -> dict[str, str]:
+    """Name files after themselves, unless a name stands before them: `new=tuesday.parquet`."""
+    named: dict[str, str] = {}
+    for text in given:
+        name, separator, path = text.partition("=")
+        if not separator or Path(text).exists():
+            name, path = Path(text).name.split(".")[0] if Path(text).suffix else Path(text).name, text
+        if name in named:
+            raise UsageError(f"Two clusterings are called {name!r}. Name them: {name}-1={named[name]} {name}-2={path}.")
+        named[name] = path
+    return named
+
+
+def draw_comparison(comparison: Comparison, slices: Sequence[str], kind: Format, *, limit: int | None) -> str:
+    """Write the overall table, the differences, and those of the slices that were asked for."""
+    tables: dict[str, MetricTable] = {"overall": comparison.overall}
+    if len(comparison.variants) > 1:
+        tables["deltas"] = comparison.deltas()
+        if slices:
+            tables["slices"] = comparison.by_slice(*slices)
+    if kind is Format.json:
+        rows: dict[str, Any] = {name: table.to_dicts() for name, table in tables.items()}
+        return output.draw_json({"notes": list(comparison.notes), "baseline": comparison.baseline, **rows})
+    if kind is Format.csv:
+        asked = list(tables.values())[-1] if slices else tables["overall"]
+        return output.draw_csv(asked.to_dicts(), asked.columns)
+    parts = [f"Note: {note}" for note in comparison.notes]
+    parts += [output.draw_cut(table, kind, limit=limit) for table in tables.values()]
+    return "\n\n".join(parts)
+
+
+@app.command()
+def distance(
+    clusterings: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]CLUSTERING...", help="Two clusterings or more: files, folders or globs."),
+    ],
+    *,
+    by: Annotated[
+        str, typer.Option("--by", metavar="DISTANCE", help="The distance of sets: jaccard or symmetric_difference.")
+    ] = "jaccard",
+    absent: Annotated[
+        Absent,
+        typer.Option(help="Items that not all clusterings have: dropped, or each alone where it is absent."),
+    ] = Absent.drop,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    weight: Weight = None,
+    weights: Weights = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Measure how far clusterings lie apart, on the items that all of them have.
+
+    \b
+    Example:
+      pointwise distance monday.parquet tuesday.parquet
+      pointwise distance releases/*.parquet --weights sizes.csv
+    """
+    from pointwise.distance import CLUSTERING, distance_matrix
+
+    with progress("reading"):
+        matrix = distance_matrix(
+            name_sources(clusterings),
+            by=by,
+            absent=absent.value,
+            item=_plain(item, "--item"),
+            cluster=_plain(cluster, "--cluster"),
+            weight=weight,
+            weights=weights,
+        )
+    title = f"Distances ({matrix.by}) on {matrix.items:,} common items"
+    output.put_rows(title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
+
+
+def _plain(given: list[str] | None, option: str) -> str | list[str] | None:
+    columns = read_columns(given)
+    if isinstance(columns, dict):
+        raise UsageError(f"{option} takes plain columns here: all tables call it the same.")
+    return columns

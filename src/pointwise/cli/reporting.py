@@ -1,0 +1,44 @@
+"""The command that writes pages to look at: report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pointwise.cli import options, output
+from pointwise.cli.app import app
+from pointwise.cli.live import progress
+from pointwise.cli.looking import opened
+
+
+@app.command()
+def report(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A stored run or a stored comparison: the folder that --save made.")
+    ],
+    *,
+    path: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = "report.html",
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What to call the report.")] = None,
+    attributes: options.Attributes = None,
+    threads: options.Threads = None,
+) -> None:
+    """Write one HTML file about a stored run or comparison: how good, where it is wrong, and for whom.
+
+    The file holds everything it shows and loads nothing from a network. It needs the extra report.
+
+    \b
+    Example:
+      pointwise report runs/monday -o monday.html
+    """
+    from pointwise.comparison import COMPARISON, load_comparison
+
+    if (Path(run) / COMPARISON).is_file():
+        with progress("reading"), load_comparison(run) as comparison:
+            comparison.report(path, title=title)
+    else:
+        with opened(run, threads=threads) as evaluation:
+            known = evaluation.with_attributes(attributes) if attributes else evaluation
+            known.report(path, title=title)
+    output.say(f"Wrote the report to {path}.")

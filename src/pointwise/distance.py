@@ -1,0 +1,291 @@
+"""Distances between clusterings: any distance of sets, lifted to clusterings by the paper's theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from pointwise.alignment import is_bad_weight
+from pointwise.clustering import ALONE, Columns, Table, UnassignedPolicy, assign, match_ids, open_source, read_table
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
+from pointwise.confusion import Confusion, Totals, confuse
+from pointwise.crosstab import cross_tabulate
+from pointwise.engines import Engine, start_engine
+from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
+from pointwise.metrics import METRICS
+from pointwise.tables import draw_html, draw_table
+from pointwise.validation import check_repeats, check_table, check_unassigned, count, examples
+
+SetDistance = Callable[[Confusion], Any]
+Absent = Literal["drop", "singleton"]
+
+DISTANCES: dict[str, SetDistance] = {
+    "jaccard": METRICS["jaccard_distance"].formula,
+    "symmetric_difference": lambda c: c.fp + c.fn,
+}
+"""Distances of two weighted sets by name. `c.tp` is the weight they share, `c.ideal` and `c.actual` are theirs."""
+
+_MEMBER = "_cluster_{}"
+
+
+def distance(
+    one: Any,
+    other: Any,
+    *,
+    by: str | SetDistance = "jaccard",
+    weights: Any = None,
+    weight: str | None = None,
+    item: Columns | None = None,
+    cluster: Columns | None = None,
+    absent: Absent = "drop",
+    engine: Engine | None = None,
+) -> float:
+    """Measure how far two clusterings lie apart.
+
+    For more than two clusterings use `distance_matrix`, which compares all of them on the same items.
+
+    Args:
+        one: A clustering of any kind that `evaluate` reads.
+        other: Another one.
+        by: The distance between two sets that is averaged over items: "jaccard", "symmetric_difference", or a
+            function of a `Confusion` that says how far two sets lie apart from the weights of what they share
+            (`c.tp`) and of either (`c.ideal`, `c.actual`). If that is a metric, so is the distance of clusterings.
+        weights: A table of items and their weights; without it, and without `weight`, every item weighs 1.
+        weight: Column with the weight of an item, in `weights` or in the first clustering.
+        item: Column or columns that identify an item.
+        cluster: The same for clusters.
+        absent: What happens to items that not all clusterings have: left out ("drop"), or alone in a cluster of
+            their own where they are absent ("singleton").
+        engine: The engine to run on; by default one of its own.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.distance([["i1", "i2"], ["i3"]], [["i1"], ["i2"], ["i3"]])
+        0.3333333333333333
+    """
+    matrix = distance_matrix(
+        {"one": one, "other": other},
+        by=by,
+        weights=weights,
+        weight=weight,
+        item=item,
+        cluster=cluster,
+        absent=absent,
+        engine=engine,
+    )
+    return matrix["one", "other"]
+
+
+def distance_matrix(
+    clusterings: Mapping[str, Any],
+    *,
+    by: str | SetDistance = "jaccard",
+    weights: Any = None,
+    weight: str | None = None,
+    item: Columns | None = None,
+    cluster: Columns | None = None,
+    absent: Absent = "drop",
+    engine: Engine | None = None,
+) -> DistanceMatrix:
+    """Measure how far several clusterings lie apart, on the items that all of them have.
+
+    With other items for every pair, the distances would not obey the triangle inequality.
+
+    Args:
+        clusterings: Clusterings by name.
+        by: As in `distance`.
+        weights: As in `distance`.
+        weight: As in `distance`.
+        item: As in `distance`.
+        cluster: As in `distance`.
+        absent: As in `distance`.
+        engine: As in `distance`.
+
+    Example:
+        >>> import pointwise as pw
+        >>> matrix = pw.distance_matrix({"a": [["i1", "i2"]], "b": [["i1"], ["i2"]], "c": [["i2", "i1"]]})
+        >>> matrix["a", "b"], matrix["a", "c"]
+        (0.5, 0.0)
+    """
+    if absent not in get_args(Absent):
+        raise UsageError(f"absent={absent!r} is not one of {', '.join(map(repr, get_args(Absent)))}.")
+    if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two
+        raise UsageError("A distance needs two clusterings.")
+    engine = engine or start_engine()
+    formula, called = _find_distance(by)
+    tables = _read_clusterings(
+        clusterings, engine, item=item, cluster=cluster, weight=None if weights is not None else weight
+    )
+    items = _common_items(tables, engine, absent=absent)
+    if weights is not None:
+        items = _weighed(items, weights, engine, item=item, weight=weight)
+    items = engine.checkpoint(items)
+    if WEIGHT in items.collect_schema().names():
+        _check_weights(items, engine)
+    totals = _totals(items, engine)
+    if not totals.items:
+        raise NoCommonItemsError("There is no item that all clusterings have. absent='singleton' keeps all items.")
+    values = np.zeros((len(tables), len(tables)))
+    for a, b in combinations(range(len(tables)), 2):
+        found = _distance_of_pair(items, (a, b), formula=formula, totals=totals, engine=engine)
+        values[a, b] = values[b, a] = found
+    return DistanceMatrix(tuple(clusterings), values, totals.items, called)
+
+
+def nearest(clustering: Any, others: Mapping[str, Any], **settings: Any) -> dict[str, float]:
+    """Return the distances of a clustering to others by name, the nearest first.
+
+    All distances are taken on the items that all of them have. `distance` explains the settings.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.nearest([["i1", "i2"]], {"far": [["i1"], ["i2"]], "near": [["i2", "i1"]]})
+        {'near': 0.0, 'far': 0.5}
+    """
+    own = _free_name(others)
+    matrix = distance_matrix({own: clustering, **others}, **settings)
+    return dict(sorted(((name, matrix[own, name]) for name in others), key=lambda pair: pair[1]))
+
+
+@dataclass(frozen=True, repr=False)
+class DistanceMatrix:
+    """How far several clusterings lie apart.
+
+    Args:
+        names: The clusterings.
+        values: Their distances: symmetric, with zeros in the diagonal.
+        items: Number of items that they were compared on.
+        by: The distance of sets that was averaged.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    items: int
+    by: str
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        """Return the distance of two clusterings."""
+        for name in pair:
+            if name not in self.names:
+                raise NotFoundError(f"There is no clustering {name!r}. There are {', '.join(map(repr, self.names))}.")
+        return float(self.values[self.names.index(pair[0]), self.names.index(pair[1])])
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per clustering with its distance to every other."""
+        rows = zip(self.names, self.values.tolist(), strict=True)
+        return [{CLUSTERING: name} | dict(zip(self.names, row, strict=True)) for name, row in rows]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the matrix as a PyArrow table."""
+        return pa.Table.from_pylist(self.to_dicts())
+
+    def _title(self) -> str:
+        return f"Distances ({self.by}) on {self.items:,} common items"
+
+    def __repr__(self) -> str:
+        """Draw the matrix."""
+        return draw_table(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+
+    def _repr_html_(self) -> str:
+        return draw_html(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+
+
+CLUSTERING = "clustering"
+
+
+def _free_name(taken: Mapping[str, Any]) -> str:
+    name = "this one"
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
+    if callable(by):
+        return by, getattr(by, "__name__", "a function")
+    if by not in DISTANCES:
+        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}, and not a function.")
+    return DISTANCES[by], by
+
+
+def _read_clusterings(
+    clusterings: Mapping[str, Any], engine: Engine, *, item: Columns | None, cluster: Columns | None, weight: str | None
+) -> list[Table]:
+    tables = []
+    for n, (name, source) in enumerate(clusterings.items()):
+        own = weight if n == 0 else None
+        role = f"clustering {name!r}"
+        table = read_table(source, engine, role=role, item=item, cluster=cluster, has_clusters=True, weight=own)
+        check_table(table, engine)
+        _, offences = assign(table, UnassignedPolicy())
+        check_unassigned(table, offences, engine, policy="error")
+        check_repeats(table, engine)
+        tables.append(table)
+    return match_ids(tables)
+
+
+def _common_items(tables: Sequence[Table], engine: Engine, *, absent: Absent) -> nw.LazyFrame:
+    """Put the clusters of every item side by side, one column per clustering."""
+    frames = [table.frame.rename({CLUSTER: _MEMBER.format(n)}) for n, table in enumerate(tables)]
+    if absent == "drop":
+        return reduce(lambda a, b: a.join(b, on=ITEM, how="inner"), frames)
+    if WEIGHT in frames[0].collect_schema().names():
+        raise UsageError("absent='singleton' needs the weights of all items: give them as a table (weights=...).")
+    rows = nw.concat([frame.select(ITEM) for frame in frames])
+    every = engine.checkpoint(rows.group_by(ITEM).agg(nw.len().alias("_rows")).select(ITEM))
+    alone = nw.concat_str([nw.lit(ALONE), nw.col(ITEM).cast(nw.String)])
+    for n, frame in enumerate(frames):
+        column = nw.col(_MEMBER.format(n))
+        padded = nw.when(column.is_null()).then(alone).otherwise(column.cast(nw.String))
+        every = every.join(frame, on=ITEM, how="left").with_columns(padded.alias(_MEMBER.format(n)))
+    return every
+
+
+def _weighed(
+    items: nw.LazyFrame, weights: Any, engine: Engine, *, item: Columns | None, weight: str | None
+) -> nw.LazyFrame:
+    table = _read_weights(weights, engine, item=item, weight=weight)
+    check_repeats(table, engine)
+    kind = items.collect_schema()[ITEM]
+    frame = table.frame.select(nw.col(ITEM).cast(kind), WEIGHT)
+    return items.join(frame, on=ITEM, how="left")
+
+
+def _read_weights(weights: Any, engine: Engine, *, item: Columns | None, weight: str | None) -> Table:
+    source = open_source(weights, engine, role="weights")
+    column = weight or (WEIGHT if WEIGHT in source.columns else source.columns[-1])
+    return read_table(source, engine, role="weights", item=item, has_clusters=False, weight=column)
+
+
+def _totals(items: nw.LazyFrame, engine: Engine) -> Totals:
+    size = count(items.select(ITEM), engine)
+    if WEIGHT not in items.collect_schema().names():
+        return Totals(size, float(size))
+    return Totals(size, float(engine.collect(items.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0))
+
+
+def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
+    bad = items.filter(is_bad_weight())
+    number = count(bad, engine)
+    if number:
+        raise WeightError(
+            f"{number:,} items have a weight that is missing or not a positive finite number, e.g. "
+            f"{examples(bad, engine)}. Weights must be greater than zero: fix or drop these items."
+        )
+
+
+def _distance_of_pair(
+    items: nw.LazyFrame, pair: tuple[int, int], *, formula: SetDistance, totals: Totals, engine: Engine
+) -> float:
+    columns = [nw.col(_MEMBER.format(n)).alias(side) for n, side in zip(pair, (IDEAL, ACTUAL), strict=True)]
+    weight = [WEIGHT] if WEIGHT in items.collect_schema().names() else []
+    cells = confuse(cross_tabulate(items.select(*columns, *weight)), totals)
+    total = cells.select((formula(Confusion.of_columns()) * nw.col(WEIGHT)).alias(WEIGHT))
+    return float(engine.collect(total.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() / totals.weight)

@@ -1,0 +1,38 @@
+"""The report: one HTML file about an evaluation or a comparison.
+
+It loads nothing and its size is bounded: aggregates and the top of each list are in the page, with the totals said.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pointwise.errors import MissingExtraError
+
+try:
+    import jinja2 as _jinja2  # noqa: F401
+    import vl_convert as _vl_convert  # noqa: F401
+except ImportError as error:  # pragma: no cover  # tested in an environment without the extra
+    raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
+
+from pointwise.report.comparison_page import describe_comparison
+from pointwise.report.evaluation_page import describe_evaluation
+from pointwise.report.rendering import render, write_page
+
+if TYPE_CHECKING:
+    from pointwise.comparison import Comparison
+    from pointwise.evaluation import Evaluation
+
+__all__ = ["report_comparison", "report_evaluation"]
+
+
+def report_evaluation(evaluation: Evaluation, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write the report of an evaluation; see `Evaluation.report`."""
+    return write_page(render("evaluation.html", describe_evaluation(evaluation, title=title)), path)
+
+
+def report_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write the report of a comparison; see `Comparison.report`."""
+    return write_page(render("comparison.html", describe_comparison(comparison, title=title)), path)

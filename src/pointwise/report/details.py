@@ -1,0 +1,82 @@
+"""Details: what a cluster opens to, its cells with example items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise.columns import IDEAL, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.excerpts import Breakdown, Cell
+from pointwise.report.grids import Column, Value, describe_column, write
+from pointwise.tables import format_share, format_weight
+
+MOST_CLUSTERS = 100  # in a table
+MOST_CELLS = 6  # of a cluster
+MOST_ATTRIBUTES = 8  # of an item
+
+
+@dataclass(frozen=True)
+class CellDetail:
+    """A cell of a cluster, with examples of its items."""
+
+    cluster: Value  # on the other side
+    share: str
+    percent: str  # the share as the width of a bar
+    items: str
+    weight: str
+    examples: list[list[Value]]
+
+
+@dataclass(frozen=True)
+class DetailPart:
+    """The cells of a cluster in one evaluation."""
+
+    note: str
+    other: str
+    cells: list[CellDetail]
+
+
+@dataclass(frozen=True)
+class ClusterDetail:
+    """What a cluster opens to."""
+
+    cluster: str
+    parts: list[DetailPart]
+    item_columns: list[Column]
+
+
+def item_columns(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str]) -> list[Column]:
+    """Describe the columns of example items."""
+    parts = [part for breakdowns in found for part in breakdowns.values()]
+    examples = [example for part in parts for cell in part.cells for example in cell.examples]
+    return [describe_column(key, examples) for key in (ITEM, WEIGHT, *attributes)]
+
+
+def describe_cells(found: Breakdown | None, side: str, columns: Sequence[Column], *, verb: str) -> DetailPart:
+    """Write the cells of a cluster for people.
+
+    Args:
+        found: The cells; None if the cluster has no common items.
+        side: The side that the cluster is on.
+        columns: The columns of example items.
+        verb: How the note begins, such as "It lies in".
+    """
+    other = "actual" if side == IDEAL else "ideal"
+    if found is None:
+        return DetailPart(f"{verb} none of the common items.", other, [])
+    cells = [_describe_cell(cell, columns) for cell in found.cells]
+    more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
+    note = f"{verb} {found.number:,} {other} cluster{'s' if found.number != 1 else ''}{more}."
+    return DetailPart(note, other, cells)
+
+
+def _describe_cell(cell: Cell, columns: Sequence[Column]) -> CellDetail:
+    return CellDetail(
+        cluster=write("", cell.other),
+        share=format_share(cell.values[SHARE]),
+        percent=f"{100 * cell.values[SHARE]:.2f}",
+        items=f"{cell.values[ITEMS]:,}",
+        weight=format_weight(cell.values[WEIGHT]),
+        examples=[[write(column.key, example[column.key]) for column in columns] for example in cell.examples],
+    )

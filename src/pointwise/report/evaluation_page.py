@@ -1,0 +1,251 @@
+"""The page of an evaluation: what was evaluated, how good it is, where it is wrong, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise import charts
+from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
+from pointwise.engines.base import Source
+from pointwise.errors import PointwiseError
+from pointwise.evaluation import Evaluation
+from pointwise.excerpts import COST, break_down, costly_clusters
+from pointwise.metrics import Metric
+from pointwise.mistakes import Mistakes
+from pointwise.report.details import (
+    MOST_ATTRIBUTES,
+    MOST_CELLS,
+    MOST_CLUSTERS,
+    ClusterDetail,
+    describe_cells,
+    item_columns,
+)
+from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
+from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.report.sentences import say, say_balance
+from pointwise.tables import Overall, format_metric, format_share, format_weight
+
+MOST_SLICES = 100  # rows of one table
+MOST_SLICINGS = 12
+MOST_MISTAKES = 20
+
+_SIZE_SLICE = "ideal_cluster_size"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A metric at the top of the page."""
+
+    metric: str
+    value: str
+    interval: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class SliceSection:
+    """The slices of one kind."""
+
+    name: str
+    grid: Grid
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class EvaluationPage:
+    """Everything that the template of an evaluation draws."""
+
+    title: str
+    warnings: list[str]
+    inputs: list[tuple[str, str]]
+    headlines: list[Headline]
+    interval_note: str
+    balance: str
+    coverage: list[tuple[str, str]]
+    coverage_picture: Picture
+    mistakes: list[tuple[str, Grid]]
+    mistakes_picture: Picture | None
+    mistakes_note: str
+    slices: list[SliceSection]
+    pictures: list[Picture]
+    clusters: list[Grid]
+    metrics: list[Metric]
+
+
+def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> EvaluationPage:
+    """Gather what the page shows. Nothing in it grows with the data."""
+    numbers = count_pictures()
+    overall = evaluation.overall
+    mistakes = evaluation.mistakes(MOST_MISTAKES)
+    return EvaluationPage(
+        title=title or "How good is this clustering?",
+        warnings=list(evaluation.warnings),
+        inputs=list(describe_inputs(evaluation)),
+        headlines=_headlines(evaluation, overall),
+        interval_note=say_intervals(overall),
+        balance=say_balance(overall.values),
+        coverage=list(describe_coverage(evaluation)),
+        coverage_picture=draw(charts.coverage(evaluation), numbers),
+        mistakes=_mistake_grids(mistakes),
+        mistakes_picture=draw(charts.mistakes(evaluation, found=mistakes), numbers) if mistakes else None,
+        mistakes_note=_rest_in_words(mistakes),
+        slices=list(_slices(evaluation, numbers)),
+        pictures=[
+            draw(charts.distribution(evaluation), numbers),
+            draw(charts.clusters(evaluation, side="ideal"), numbers),
+        ],
+        clusters=[_clusters(evaluation, IDEAL), _clusters(evaluation, ACTUAL)],
+        metrics=list(evaluation.metrics),
+    )
+
+
+def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List what was read, and under which policies."""
+    options = evaluation.options
+    for role, source in evaluation.sources.items():
+        yield role, clip(_place(source)).text
+    yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
+    outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
+    yield "members outside the truth", f"{outside} (outside={options.outside})"
+    missing = {"drop": "are left out", "singleton": "count as alone", "error": "are refused"}[options.missing]
+    yield "ideal items that are missing", f"{missing} (missing={options.missing})"
+    yield "items without a cluster", f"unassigned={options.unassigned}"
+
+
+def _place(source: Source) -> str:
+    """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
+    if not source.files:
+        return source.name
+    more = f" and {len(source.files) - 1:,} more files" if len(source.files) > 1 else ""
+    return source.files[0].name + more
+
+
+def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List how far truth and actual clustering speak of the same items."""
+    c = evaluation.coverage
+    yield "items in both", f"{c.common_items:,}, weight {format_weight(c.common_weight)}"
+    yield "of the ideal items", f"{format_share(c.common_share)} of {c.ideal_items:,}; {c.missing_items:,} are missing"
+    yield "of the actual items", f"{format_share(c.common_items / c.actual_items)} of {c.actual_items:,}"
+    yield "ideal clusters touched", f"{c.ideal_clusters_touched:,} of {c.ideal_clusters:,}"
+    yield "actual clusters touched", f"{c.actual_clusters_touched:,} of {c.actual_clusters:,}"
+    share = format_share(c.outside_share)
+    yield "their members outside the truth", f"{c.outside_items:,}, which is {share} of their members"
+
+
+def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:
+    found = []
+    for metric in evaluation.metrics:
+        value, interval = overall.values[metric.name], overall.interval(metric.name)
+        ends = write_interval(interval.low, interval.high)
+        text = write(metric.name, value).text
+        found.append(Headline(metric.name, text, f"95% interval {ends}" if ends else "", say(metric.name, value)))
+    return found
+
+
+def say_intervals(overall: Overall) -> str:
+    """Say what the intervals mean, and why some values have none."""
+    if not overall.intervals:
+        return ""
+    clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    meaning = (
+        f"The truth is a sample of {clusters:,} ideal clusters: with another sample of that size the values would "
+        "differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
+    )
+    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
+    if not lacking:
+        return meaning
+    names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
+    return f"{meaning} No interval for {names}: {reason}."
+
+
+def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
+    kinds = {"under_merge_rate": "Torn apart", "over_merge_rate": "Mixed up"}
+    found = []
+    for rate, heading in kinds.items():
+        rows = [m for m in mistakes if (m.kind == "under-merge") == (rate == "under_merge_rate")]
+        columns = [
+            Column("what", "what happened"),
+            Column("cost", "cost", f"how much of the {rate} would go away with this mistake", is_number=True),
+            Column("share", "of the rate", f"the cost as a share of the {rate}", is_number=True),
+        ]
+        values = [
+            Row([Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)])
+            for m in rows
+        ]
+        rest = next(r for r in mistakes.rest if r.rate == rate)
+        note = f"{rest.count:,} more cost {format_metric(rest.cost)} together." if rest.count else ""
+        caption = f"{heading}: these make up the {rate.replace('_', '-', 1).replace('_', ' ')}"
+        if rows:
+            found.append(
+                (f"{caption} of {format_metric(mistakes.rates[rate])}", Grid(rate, caption, columns, values, note))
+            )
+    return found
+
+
+def _sentence(mistake: Any) -> str:
+    text = str(mistake)
+    return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+
+
+_LONG = 400
+
+
+def _rest_in_words(mistakes: Mistakes) -> str:
+    if not len(mistakes):
+        return "There are none: the two clusterings agree on all common items."
+    return (
+        "A cost is a part of the over-merge rate (1 - precision) or the under-merge rate (1 - recall): all costs add "
+        "up to the two rates."
+    )
+
+
+def slice_specs(evaluation: Evaluation) -> list[Any]:
+    """List the slices to show: those of the evaluation, and clusters by size."""
+    specs = list(evaluation.options.slices)
+    return [*specs, *([] if _SIZE_SLICE in specs else [_SIZE_SLICE])][:MOST_SLICINGS]
+
+
+def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSection]:
+    for number, spec in enumerate(slice_specs(evaluation)):
+        try:
+            table = evaluation.by_slice(spec)
+        except PointwiseError:
+            continue  # a stored run may lack the column
+        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
+        note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
+        name = table.title.removeprefix("Slices by ")
+        grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)
+        drawn = [charts.slices(evaluation, table, metric=m.name) for m in evaluation.metrics[:2]]
+        yield SliceSection(clip(name).text, grid, [draw(chart, numbers) for chart in drawn])
+
+
+_SHORT = 12
+
+
+def _clusters(evaluation: Evaluation, side: str) -> Grid:
+    kind = "ideal" if side == IDEAL else "actual"
+    names = [m.name for m in evaluation.metrics]
+    table = costly_clusters(evaluation, side, names)
+    total, rows = len(table), table.head(MOST_CLUSTERS).to_dicts()
+    attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
+    keys = [row[side] for row in rows]
+    found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
+    columns = item_columns([found], attributes)
+    verb = "It lies in" if side == IDEAL else "Its items come from"
+    details = [
+        ClusterDetail(clip(row[side]).text, [describe_cells(found[row[side]], side, columns, verb=verb)], columns)
+        for row in rows
+    ]
+    shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
+    note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
+    return make_grid(
+        f"{kind}-clusters",
+        f"{kind.capitalize()} clusters",
+        [side, COST, ITEMS, WEIGHT, SHARE, *names],
+        rows,
+        note=note,
+        is_searchable=True,
+        details=details,
+    )

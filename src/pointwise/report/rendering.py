@@ -1,0 +1,65 @@
+"""Rendering: data and templates to one HTML file that loads nothing and runs nothing but its own script."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from pointwise.report.grids import define
+from pointwise.tables import format_metric, format_share, format_weight, whole_file
+from pointwise.version import __version__
+
+_TEMPLATES = jinja2.PackageLoader("pointwise.report", "templates")
+
+
+def render(template: str, page: Any) -> str:
+    """Fill a template. Every value is escaped."""
+    environment = jinja2.Environment(
+        loader=_TEMPLATES,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"metric": format_metric, "share": format_share, "weight": format_weight, "define": define}
+    style, script = _asset(environment, "style.css"), _asset(environment, "behaviour.js")
+    return environment.get_template(template).render(
+        page=page,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        version=__version__,
+    )
+
+
+def _asset(environment: jinja2.Environment, name: str) -> Markup:
+    text, _, _ = _TEMPLATES.get_source(environment, name)
+    return Markup(text)  # noqa: S704  # a file of this package
+
+
+def _policy(style: str, script: str) -> str:
+    """Write a content security policy that lets in this style and this script only."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def write_page(html: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page; the file appears when it is complete."""
+    target = Path(path)
+    with whole_file(target) as unfinished:
+        unfinished.write_text(html, encoding="utf-8")
+    return target

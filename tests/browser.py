@@ -1,0 +1,137 @@
+"""A real browser for tests: Debian's Chromium, headless, without any network."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+def require(condition: object, what: str) -> None:
+    """Skip visibly where something is not installed; in CI that is a failure."""
+    if condition:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} is not installed, and in CI the browser tests must run")
+    pytest.skip(f"{what} is not installed; `make test` installs it when root")
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Start Chromium with a profile of its own, and end it."""
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    require(binary and driver, "Debian's chromium with chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(binary)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*_FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        chrome = webdriver.Chrome(options=options, service=Service(driver))
+        try:
+            yield Browser(chrome)
+        finally:
+            chrome.quit()
+
+
+class Browser:
+    """A browser window with what the tests ask of it."""
+
+    def __init__(self, chrome: webdriver.Chrome) -> None:
+        self.chrome = chrome
+
+    def open(self, path: Path, *, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
+        """Open a file at a window size, in a light or dark scheme, forgetting what was logged before."""
+        self.chrome.get_log("browser")
+        self.chrome.get_log("performance")
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.chrome.get(path.as_uri())
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """Run a script in the page."""
+        return self.chrome.execute_script(script, *arguments)
+
+    def find(self, selector: str) -> Any:
+        """Find one element."""
+        return self.chrome.find_element("css selector", selector)
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the text of the elements that a reader sees."""
+        script = "return Array.from(document.querySelectorAll(arguments[0])).filter(e => e.checkVisibility())"
+        return self.run(f"{script}.map(e => e.innerText.trim())", selector)
+
+    def messages(self) -> list[str]:
+        """Return what the page wrote to the console, such as errors and refusals by its policy."""
+        return [entry["message"] for entry in self.chrome.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """Return the addresses that the page asked for."""
+        events = [json.loads(entry["message"])["message"] for entry in self.chrome.get_log("performance")]
+        sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        return [event["request"]["url"] for event in sent]
+
+    def violations(self) -> list[str]:
+        """Ask axe-core what keeps people from using the page; minor and moderate findings are left out."""
+        require(AXE.exists(), "axe-core")
+        self.run(AXE.read_text())
+        found = self.chrome.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "axe.run({resultTypes: ['violations']}).then(r => done(r.violations.map("
+            "v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html).join(' ')])))"
+        )
+        return [f"{name}: {nodes}" for impact, name, nodes in found if impact in ("serious", "critical")]
+
+    def overlaps(self) -> list[str]:
+        """Find texts that stand on one another, in the page and inside its charts."""
+        return self.run(_OVERLAPS)
+
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than the window."""
+        return self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+_OVERLAPS = """
+const found = [];
+function check(elements, slack) {
+  const boxes = elements.filter(e => e.checkVisibility()).map(e => [e, e.getBoundingClientRect()]);
+  boxes.forEach(([a, p], n) => boxes.slice(n + 1).forEach(([b, q]) => {
+    if (a.contains(b) || b.contains(a)) return;
+    const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (across > slack && down > slack) found.push(a.textContent.slice(0, 40) + " / " + b.textContent.slice(0, 40));
+  }));
+}
+const blocks = "h1, h2, h3, main > p, section > p, nav a, dt, dd, figure, .card, .scroll";
+check(Array.from(document.querySelectorAll(blocks)), 1);
+for (const row of document.querySelectorAll("tr")) check(Array.from(row.querySelectorAll(":scope > *")), 1);
+for (const card of document.querySelectorAll(".card")) check(Array.from(card.children), 1);
+for (const svg of document.querySelectorAll("svg")) check(Array.from(svg.querySelectorAll("text")), 3);
+return found;
+"""
