@@ -127,6 +127,7 @@ def test_comparison_mistakes_and_related_metrics(frames):
     left, right = ours.evaluations["baseline"], theirs.evaluations["baseline"]
     assert repr(left.mistakes(5)) == repr(right.mistakes(5))
     assert left.related().to_dicts() == right.related().to_dicts()
+    assert pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]) == pw.distance(ideal, actual)
 
 
 def test_paths_are_read_by_spark(spark, tmp_path):
@@ -178,7 +179,7 @@ def test_missing_java_is_one_clear_line():
 
 
 def test_missing_pyspark_is_one_clear_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     monkeypatch.delitem(sys.modules, "pointwise.engines.spark", raising=False)
     with pytest.raises(errors.EngineError, match=r"pip install 'pointwise\[spark\]'"):
         start_spark()
