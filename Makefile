@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check bench bench-billion browser screenshot format coverage clean
+.PHONY: demo test check bench bench-billion bench-spark browser java screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
-test: check browser  ## Run all checks and all tests.
+test: check browser java  ## Run all checks and all tests.
 	$(BIN)/python -m pytest --cov --cov-report=
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
@@ -38,6 +38,15 @@ browser: $(READY)
 
 screenshot: browser  ## Take the picture of the demonstration's report that README.md shows.
 	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs/report.png
+
+bench-spark: $(READY) java  ## Evaluate 20 million items on a Spark cluster of two executors.
+	$(BIN)/python benchmarks/spark.py --kill
+
+# What the Spark tests need. Where it cannot be installed they are skipped, or fail if CI=true.
+java:
+	-@command -v java > /dev/null || test "$$(id -u)" != 0 || \
+		(apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless > /dev/null) || \
+		apt-get install -y -qq default-jre-headless > /dev/null
 
 format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff format .

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pointwise.engines import Engine, start_engine
+from pointwise.engines import Engine, start_engine, start_spark
 
-settings.register_profile(
-    "pointwise",
-    deadline=None,  # a busy machine is not a bug
-    max_examples=8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-settings.load_profile("pointwise")
+EXAMPLES = {
+    "duckdb": 8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
+    "spark": 1,  # some twenty jobs each: what is wrong with an engine shows in few examples
+}
+for name, number in EXAMPLES.items():
+    settings.register_profile(
+        name,
+        deadline=None,  # a busy machine is not a bug
+        max_examples=number,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+settings.load_profile("duckdb")
+
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
+SPARK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.executor.extraJavaOptions": QUICK_START,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling a plan takes longer than running it on three rows
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
-@pytest.fixture
-def engine() -> Engine:
+@pytest.fixture(scope="session")
+def spark() -> Iterator:
+    """Start a Spark cluster of two executor processes, once for all tests that need it."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        if os.environ.get("CI") == "true":
+            pytest.fail("Spark tests must run in CI, but there is no Java.")
+        pytest.skip("Spark tests need Java, which is not installed.")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    session = start_spark(master="local-cluster[2,1,1024]", conf=SPARK).session
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request) -> Iterator[Engine]:
     """Return an engine of one's own; tests of the laws run on each kind."""
-    return start_engine()
+    settings.load_profile(request.param)
+    engine = start_spark(request.getfixturevalue("spark")) if request.param == "spark" else start_engine()
+    yield engine
+    engine.close()
+    settings.load_profile("duckdb")

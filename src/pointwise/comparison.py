@@ -36,7 +36,7 @@ from pointwise.deltas import (
     pair_items,
     stack_sums,
 )
-from pointwise.engines import Engine, start_engine
+from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
@@ -107,8 +107,12 @@ def compare(
         raise UsageError("There is nothing to compare: variants={...} names no clustering.")
     if baseline is not None and baseline not in variants:
         raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
-    engine = settings.pop("engine", None) or start_engine(
-        memory_limit=settings.pop("memory_limit", None), threads=settings.pop("threads", None)
+    sources = (ideal, *variants.values(), settings.get("weights"), settings.get("attributes"))
+    engine = choose_engine(
+        settings.pop("engine", None),
+        sources,
+        memory_limit=settings.pop("memory_limit", None),
+        threads=settings.pop("threads", None),
     )
     evaluations = _evaluate_all(engine, ideal, variants, settings)
     own = {name: count(e.evidence.items.select(ITEM), engine) for name, e in evaluations.items()}
@@ -548,7 +552,7 @@ class Comparison:
         )
 
 
-def load_comparison(path: str | os.PathLike[str], *, engine: Engine | None = None) -> Comparison:
+def load_comparison(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> Comparison:
     """Load a stored comparison. It answers everything that the comparison did when it was saved.
 
     Raises:
@@ -556,7 +560,7 @@ def load_comparison(path: str | os.PathLike[str], *, engine: Engine | None = Non
     """
     folder = Path(path)
     facts = _read_facts(folder)
-    engine = engine or start_engine()
+    engine = choose_engine(engine)
     evaluations = {name: load(folder / inside, engine=engine) for name, inside in facts["variants"].items()}
     return Comparison(
         evaluations,

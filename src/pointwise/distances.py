@@ -17,7 +17,7 @@ from pointwise.clustering import ALONE, Columns, Table, UnassignedPolicy, assign
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
 from pointwise.confusion import Confusion, Totals, confuse
 from pointwise.crosstab import cross_tabulate
-from pointwise.engines import Engine, start_engine
+from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.metrics import METRICS
 from pointwise.tables import draw_html, draw_table
@@ -45,7 +45,7 @@ def distance(
     item: Columns | None = None,
     cluster: Columns | None = None,
     absent: Absent = "drop",
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> float:
     """Measure how far two clusterings lie apart.
 
@@ -63,7 +63,7 @@ def distance(
         cluster: The same for clusters.
         absent: What happens to items that not all clusterings have: left out ("drop"), or alone in a cluster of
             their own where they are absent ("singleton").
-        engine: The engine to run on; by default one of its own.
+        engine: As in `evaluate`.
 
     Example:
         >>> import pointwise as pw
@@ -92,7 +92,7 @@ def distance_matrix(
     item: Columns | None = None,
     cluster: Columns | None = None,
     absent: Absent = "drop",
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> DistanceMatrix:
     """Measure how far several clusterings lie apart, on the items that all of them have.
 
@@ -118,7 +118,7 @@ def distance_matrix(
         raise UsageError(f"absent={absent!r} is not one of {', '.join(map(repr, get_args(Absent)))}.")
     if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two
         raise UsageError("A distance needs two clusterings.")
-    engine = engine or start_engine()
+    engine = choose_engine(engine, (*clusterings.values(), weights))
     formula, called = _find_distance(by)
     tables = _read_clusterings(
         clusterings, engine, item=item, cluster=cluster, weight=None if weights is not None else weight

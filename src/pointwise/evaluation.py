@@ -21,7 +21,7 @@ from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate, is_weighted
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
-from pointwise.engines import Engine, Source, start_engine
+from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
@@ -64,7 +64,7 @@ def evaluate(
     intervals: bool = True,
     memory_limit: str | None = None,
     threads: int | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> Evaluation:
     """Evaluate an actual clustering against an ideal one.
 
@@ -95,7 +95,8 @@ def evaluate(
             they are shown.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
-        engine: The engine to run on; by default one of its own.
+        engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
+            the tables is a Spark data frame, else DuckDB.
 
     Returns:
         The evaluation. Everything is computed from it on demand.
@@ -112,10 +113,18 @@ def evaluate(
     """
     chosen = find_metrics(metrics)
     options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
-    engine = engine or start_engine(memory_limit=memory_limit, threads=threads)
+    sources = (ideal, actual, weights, attributes)
+    chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
-    inputs = read_inputs(engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options)
-    evaluation = evaluate_inputs(inputs, engine, options=options, metrics=chosen)
+    try:
+        inputs = read_inputs(
+            chosen_engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options
+        )
+        evaluation = evaluate_inputs(inputs, chosen_engine, options=options, metrics=chosen)
+    except BaseException:
+        if chosen_engine is not engine:  # nobody else could let go of what it holds
+            chosen_engine.close()
+        raise
     return replace(evaluation, shows_intervals=intervals)
 
 

@@ -6,14 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_current: ContextVar[str] = ContextVar("current", default="")
 _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
 def phase(name: str) -> None:
     """Say that a phase of the work begins, such as "aligning"."""
+    _current.set(name)
     listener = _listener.get()
     if listener is not None:
         listener(name)
+
+
+def current_phase() -> str:
+    """Return the phase that the work is in; none before the first."""
+    return _current.get()
 
 
 @contextmanager

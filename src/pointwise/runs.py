@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise.columns import ITEMS, WEIGHT
 from pointwise.coverage import coverage_of
-from pointwise.engines import Engine, start_engine
+from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, PointwiseError, UnknownMetricError
 from pointwise.evaluation import Evaluation
 from pointwise.manifest import MANIFEST, Manifest
@@ -31,7 +31,7 @@ def load(
     verify: bool = True,
     memory_limit: str | None = None,
     threads: int | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> Evaluation:
     """Load a stored run. It answers everything that the evaluation did when it was saved.
 
@@ -41,7 +41,7 @@ def load(
             are compared.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
-        engine: The engine to run on; by default one of its own.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
 
     Raises:
         NotFoundError: There is no such folder.
@@ -57,10 +57,11 @@ def load(
         True
     """
     phase("reading")
+    chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
     folder, manifest = read_run(path, verify=verify)
     coverage = coverage_of(manifest.coverage)
     return Evaluation(
-        evidence=read_evidence(folder, manifest, engine or start_engine(memory_limit=memory_limit, threads=threads)),
+        evidence=read_evidence(folder, manifest, chosen),
         metrics=_known_metrics(manifest, folder),
         options=read_options(manifest),
         sources=read_sources(manifest),
@@ -85,14 +86,14 @@ def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
     return tuple(known) or find_metrics(None)
 
 
-def history(path: str | os.PathLike[str], *, engine: Engine | None = None) -> MetricTable:
+def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> MetricTable:
     """List all runs below a folder in the order of their creation, with overall metrics and coverage.
 
     The column `problem` says what is wrong with a run that cannot be loaded; its other columns are empty.
 
     Args:
         path: A folder with stored runs, at any depth.
-        engine: The engine to run on; by default one of its own.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
 
     Raises:
         NotFoundError: There is no such folder.
@@ -103,7 +104,7 @@ def history(path: str | os.PathLike[str], *, engine: Engine | None = None) -> Me
     rows = [_history_row(folder, top) for folder in _run_folders(top)]
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
     table = _history_table(rows, metrics)
-    engine = engine or start_engine()
+    engine = choose_engine(engine)
     frame = engine.read(table).load(table.column_names)
     return MetricTable("Runs", frame, engine, order=(("created", False), ("run", False)))
 

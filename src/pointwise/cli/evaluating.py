@@ -101,6 +101,9 @@ def evaluate(
     intervals: options.Intervals = True,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
+    engine: options.EngineName = options.EngineKind.duckdb,
+    master: options.Master = None,
+    conf: options.Conf = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Evaluate a clustering against a ground truth.
@@ -139,6 +142,7 @@ def evaluate(
             intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
+            engine=options.choose_engine(engine, master, conf),
         )
         if save is not None:
             evaluation.save(save, overwrite=overwrite)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pointwise.engines import Engine, start_spark
 from pointwise.errors import UsageError
 
 TABLES = ("ideal", "actual", "weights", "attributes")
@@ -20,6 +21,13 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     markdown = "markdown"
+
+
+class EngineKind(StrEnum):
+    """Where to compute."""
+
+    duckdb = "duckdb"
+    spark = "spark"
 
 
 _OUTPUT, _LIMITS, _READING = "Output", "Resources", "Reading the tables"
@@ -74,6 +82,24 @@ MemoryLimit = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, metavar="N", help="Cores to use.", rich_help_panel=_LIMITS)
 ]
+EngineName = Annotated[
+    EngineKind,
+    typer.Option(
+        "--engine",
+        help="Where to compute: in this process, or on Spark, which also reads the paths.",
+        rich_help_panel=_LIMITS,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The Spark cluster to run on: yarn.", rich_help_panel=_LIMITS),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="A setting for Spark; repeat for several.", rich_help_panel=_LIMITS
+    ),
+]
 Attributes = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +138,19 @@ def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, lis
     if sum(map(len, by_table.values())) < len(given):
         raise UsageError("Either all of the columns have a table before them (ideal=COLUMN) or none has.")
     return by_table
+
+
+def choose_engine(kind: EngineKind, master: str | None, conf: Sequence[str] | None) -> Engine | None:
+    """Start Spark if it was asked for; None stands for the embedded engine."""
+    if kind is EngineKind.duckdb:
+        if master or conf:
+            raise UsageError("--master and --conf are for Spark: add --engine spark.")
+        return None
+    settings = dict(text.partition("=")[::2] for text in conf or ())
+    wrong = [key for key, value in settings.items() if not value]
+    if wrong:
+        raise UsageError(f"--conf {wrong[0]!r} is not a setting and its value, such as spark.executor.memory=4g.")
+    return start_spark(master=master, conf=settings)
 
 
 def read_limits(given: Sequence[str] | None, option: str) -> dict[str, float]:

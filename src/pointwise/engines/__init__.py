@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from pointwise.engines.base import Engine, Source
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["Engine", "Source", "start_engine"]
+from pointwise.engines.base import Engine, Source, is_spark_frame
+from pointwise.errors import EngineError, UsageError
+
+__all__ = ["Engine", "Source", "choose_engine", "start_engine", "start_spark"]
 
 
 def start_engine(*, memory_limit: str | None = None, threads: int | None = None) -> Engine:
@@ -17,3 +21,45 @@ def start_engine(*, memory_limit: str | None = None, threads: int | None = None)
     from pointwise.engines.duckdb import DuckDBEngine
 
     return DuckDBEngine(memory_limit=memory_limit, threads=threads)
+
+
+def start_spark(session: Any = None, *, master: str | None = None, conf: dict[str, str] | None = None) -> Engine:
+    """Start an engine on a Spark session.
+
+    Args:
+        session: Where to run; by default the active session, or a new one.
+        master: The cluster to start a new session on, such as "yarn" or "local[*]".
+        conf: Settings for a new session.
+    """
+    try:
+        from pointwise.engines.spark import SparkEngine
+    except ImportError as error:
+        raise EngineError("Spark needs PySpark, which is not installed: pip install 'pointwise[spark]'.") from error
+    return SparkEngine(session, master=master, conf=conf)
+
+
+def choose_engine(
+    engine: Engine | str | None,
+    sources: Sequence[Any] = (),
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Engine:
+    """Return the engine that a user names, or else the one where the data is.
+
+    Args:
+        engine: An engine, "duckdb" or "spark"; None for Spark if a source is a Spark data frame, else DuckDB.
+        sources: The tables to be read.
+        memory_limit: As for `start_engine`.
+        threads: As for `start_engine`.
+    """
+    if engine is not None and not isinstance(engine, str):
+        return engine
+    if engine not in (None, "duckdb", "spark"):
+        raise UsageError(f"engine={engine!r} is not one of 'duckdb', 'spark'.")
+    frame = next((source for source in sources if is_spark_frame(source)), None)
+    if engine == "duckdb" or (engine is None and frame is None):
+        return start_engine(memory_limit=memory_limit, threads=threads)
+    if memory_limit is not None or threads is not None:
+        raise UsageError("memory_limit and threads are for DuckDB. Spark takes its own settings when a session starts.")
+    return start_spark(None if frame is None else frame.sparkSession)

@@ -40,6 +40,11 @@ class Source:
     files: tuple[Path, ...] = ()
 
 
+def is_spark_frame(source: Any) -> bool:
+    """Tell whether a source is a data frame of Spark, classic or Connect, without loading PySpark."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
+
+
 class Engine(Protocol):
     """Where data is read, held and computed."""
 

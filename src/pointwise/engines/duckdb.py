@@ -16,7 +16,7 @@ import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.engines import files
+from pointwise.engines import arrow, files
 from pointwise.engines.base import Source
 from pointwise.errors import EngineError, SourceError, UsageError
 
@@ -68,13 +68,13 @@ class DuckDBEngine:
         self._connection.close()
 
     def _read_table(self, table: Any) -> Source:
-        name, arrow = _open_table(table)
+        name, take = arrow.open_table(table)
 
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
             with _translated_errors():
-                return _lazy(self._connection.from_arrow(arrow(columns)))
+                return _lazy(self._connection.from_arrow(take(columns)))
 
-        return Source(name, _column_names(table), load)
+        return Source(name, arrow.column_names(table), load)
 
     def _read_files(self, found: tuple[Path, ...]) -> Source:
         name = str(found[0]) if len(found) == 1 else f"{found[0]} and {len(found) - 1} more files"
@@ -96,12 +96,7 @@ class DuckDBEngine:
         return tuple(relation.columns), partial(_select, relation)
 
     def _read_arrow_files(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
-        from pyarrow.dataset import dataset as open_dataset  # loads pandas, if there is one
-
-        try:
-            dataset = open_dataset([str(f) for f in found], format="ipc")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise SourceError(f"{str(found[0])!r} cannot be read as an Arrow file: {error}") from error
+        dataset = arrow.read_arrow_files(found)
         return tuple(dataset.schema.names), partial(_select, self._connection.from_arrow(dataset))
 
     def _read_json(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
@@ -151,61 +146,22 @@ def _lazy(relation: duckdb.DuckDBPyRelation) -> nw.LazyFrame:
     return frame
 
 
-def _open_table(table: Any) -> tuple[str, Any]:
-    """Name a table in memory, and return what turns some of its columns into an Arrow table."""
-    kind = f"{type(table).__module__.split('.')[0]} {type(table).__name__}"
-    try:
-        frame: Any = nw.from_native(table)
-    except TypeError:
-        frame = None
-    if frame is not None and not isinstance(table, duckdb.DuckDBPyRelation):
-        return f"a {kind}", lambda columns: _frame_to_arrow(frame, columns)
-    if hasattr(table, "__arrow_c_stream__"):
-        whole = pa.table(table)
-        return f"a {kind}", lambda columns: whole.select(list(dict.fromkeys(columns)))
-    raise UsageError(f"A {kind} is not something that pointwise can read as a table.")
-
-
-def _frame_to_arrow(frame: Any, columns: Sequence[str]) -> pa.Table:
-    selected = frame.select(*dict.fromkeys(columns))
-    try:
-        if isinstance(selected, nw.LazyFrame):
-            return selected.collect("pyarrow").to_native()
-        return selected.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise SourceError(
-            f"A column holds values of several kinds, or of a kind without a common type: {error}. "
-            "Make each column of one type, for example text."
-        ) from error
-
-
-def _column_names(table: Any) -> tuple[str, ...]:
-    names = table.collect_schema().names() if hasattr(table, "collect_schema") else None
-    if names is None:
-        names = table.column_names if hasattr(table, "column_names") else getattr(table, "columns", None)
-    if names is None:
-        names = pa.table(table).column_names
-    return tuple(str(name) for name in names)
-
-
 def _as_patterns(found: Sequence[Path]) -> list[str]:
     """Write paths so that DuckDB, which reads every path as a pattern, means just these."""
     return [str(file).replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") for file in found]
 
 
+_COPY_OPTIONS = {
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".csv": "FORMAT csv, HEADER true",
+    ".json": "FORMAT json, ARRAY true",
+    ".jsonl": "FORMAT json",
+}
+
+
 def _copy_options(path: Path) -> str:
-    suffixes = [s.lower() for s in path.suffixes]
-    endings = {
-        ".parquet": "FORMAT parquet, COMPRESSION zstd",
-        ".csv": "FORMAT csv, HEADER true",
-        ".json": "FORMAT json, ARRAY true",
-        ".jsonl": "FORMAT json",
-    }
-    compression = ", COMPRESSION gzip" if suffixes[-1:] == [".gz"] else ""
-    ending = suffixes[-2] if compression and len(suffixes) > 1 else (suffixes or [""])[-1]
-    if ending not in endings or (compression and ending == ".parquet"):
-        raise UsageError(f"Cannot write {str(path)!r}: the path must end in one of {', '.join(endings)}.")
-    return endings[ending] + compression
+    target = files.target_of(path)
+    return _COPY_OPTIONS[target.ending] + (", COMPRESSION gzip" if target.is_gzip else "")
 
 
 _lock = threading.Lock()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pointwise.errors import SourceError
+from pointwise.errors import SourceError, UsageError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -89,6 +89,31 @@ def _format_of(path: Path) -> str | None:
 
 
 @dataclass(frozen=True)
+class Target:
+    """The format of a file to write."""
+
+    ending: str
+    is_gzip: bool
+
+
+_WRITTEN = (".parquet", ".csv", ".json", ".jsonl")
+
+
+def target_of(path: Path | str) -> Target:
+    """Tell by a path's ending which format to write.
+
+    Raises:
+        UsageError: The ending names none that can be written.
+    """
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    is_gzip = suffixes[-1:] == [".gz"]
+    ending = suffixes[-2] if is_gzip and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if ending not in _WRITTEN or (is_gzip and ending == ".parquet"):
+        raise UsageError(f"Cannot write {str(path)!r}: the path must end in one of {', '.join(_WRITTEN)}.")
+    return Target(ending, is_gzip)
+
+
+@dataclass(frozen=True)
 class CsvHead:
     """What stands at the top of a file of separated values."""
 
@@ -103,15 +128,20 @@ def read_csv_head(path: Path) -> CsvHead:
     Nothing is guessed from the data: the ids `007` and `1e5` are what they are.
     """
     with _open_text(path) as lines:
-        skipped = 0
+        return parse_csv_head(path, lines)
+
+
+def parse_csv_head(path: Path, lines: io.TextIOBase) -> CsvHead:
+    """Find the header in the first lines of a file of separated values."""
+    skipped = 0
+    line = lines.readline()
+    while line.startswith("#"):
+        skipped += 1
         line = lines.readline()
-        while line.startswith("#"):
-            skipped += 1
-            line = lines.readline()
-        if not line.strip():
-            raise SourceError(f"{str(path)!r} is empty: it has no header.")
-        delimiter = _delimiter(path, line)
-        header = next(csv.reader(_lines_from(line, lines), delimiter=delimiter))
+    if not line.strip():
+        raise SourceError(f"{str(path)!r} is empty: it has no header.")
+    delimiter = _delimiter(path, line)
+    header = next(csv.reader(_lines_from(line, lines), delimiter=delimiter))
     repeated = {c for c in header if header.count(c) > 1}
     if repeated:
         raise SourceError(f"{str(path)!r} has the column {repeated.pop()!r} twice.")

@@ -1,0 +1,294 @@
+"""The Spark engine: for what one machine cannot hold, and for data that lives in a lake."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+import pyarrow.compute
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pointwise.engines import arrow, files
+from pointwise.engines.base import Source, is_spark_frame
+from pointwise.errors import EngineError, SourceError
+from pointwise.progress import current_phase
+
+try:
+    from py4j.protocol import Py4JJavaError
+except ImportError:  # a client of Spark Connect needs no Java and no bridge to it
+    Py4JJavaError = PySparkException
+
+_HEAD_LINES = 100  # of a CSV file, to find its header behind comments
+_DESCRIPTION = "spark.job.description"
+_UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE", "MALFORMED", "UNABLE_TO_INFER_SCHEMA", "PATH_NOT_FOUND")
+
+
+class SparkEngine:
+    """A Spark session that somebody else owns; the engine only takes back what it asked Spark to hold.
+
+    Frames of PySpark classic and of Spark Connect both work. Paths are read by Spark, so they may be anything
+    that it can reach: `hdfs://`, `s3a://`, globs, folders of parts.
+
+    Args:
+        session: Where to run; by default the active session, or a new one.
+        master: The cluster to start a new session on, such as "yarn" or "local[*]".
+        conf: Settings for a new session.
+    """
+
+    name = "spark"
+
+    def __init__(
+        self, session: Any = None, *, master: str | None = None, conf: Mapping[str, str] | None = None
+    ) -> None:
+        self.session = session or _start_session(master, conf or {})
+        self._held: list[Any] = []
+
+    def read(self, source: Any) -> Source:
+        """Open a path, a glob, several paths, a Spark data frame or a table in memory."""
+        if is_spark_frame(source):
+            return Source("a pyspark DataFrame", tuple(source.columns), _loader(source))
+        if files.is_path(source):
+            return self._read_paths([os.fspath(s) for s in (source if isinstance(source, (list, tuple)) else [source])])
+        name, take = arrow.open_table(source)
+        return Source(name, arrow.column_names(source), lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
+
+    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+        """Have Spark hold a frame from its first use on, in memory or on disk.
+
+        Held partitions that are lost with an executor are computed again, which a checkpoint of Spark's own that
+        cuts the lineage could not do.
+        """
+        held = frame.to_native().persist()
+        self._held.append(held)
+        return _frame(held)
+
+    def collect(self, frame: nw.LazyFrame) -> pa.Table:
+        """Compute a small frame and fetch it."""
+        with self._described(), _translated_errors():
+            return frame.to_native().toArrow()
+
+    def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
+        """Compute a frame into a folder of Parquet parts, or into one text file."""
+        target = files.target_of(path)
+        native = frame.to_native()
+        with self._described(), _translated_errors(str(path), verb="written"):
+            if target.ending == ".parquet":
+                native.write.parquet(str(path), compression="zstd")
+            else:
+                _write_text(native, Path(path), target)
+
+    def close(self) -> None:
+        """Let go of everything that Spark holds for this engine. The session lives on."""
+        while self._held:
+            with _translated_errors():
+                self._held.pop().unpersist()
+
+    def _lazy(self, table: pa.Table) -> nw.LazyFrame:
+        with _translated_errors():
+            return _frame(self.session.createDataFrame(_as_spark_types(table)))
+
+    def _read_paths(self, paths: Sequence[str]) -> Source:
+        name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more paths"
+        found = _local_files(paths)
+        kind = files.format_of(found) if found else _format_of_urls(paths)
+        if kind != "parquet" and found and all(file.stat().st_size == 0 for file in found):
+            raise SourceError(f"{name!r} is empty.")
+        readers = {"parquet": self._read_parquet, "csv": self._read_csv, "json": self._read_json}
+        with self._described(), _translated_errors(name):
+            if kind == "arrow":  # which Spark cannot read itself
+                table = arrow.read_arrow_files(found).to_table()
+                columns, load = tuple(table.column_names), _loader(self._lazy(table).to_native())
+            else:
+                columns, load = readers[kind](_as_patterns(paths, found))
+        return Source(name, columns, load, is_typed=kind != "csv", files=found)
+
+    def _read_parquet(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
+        native = self.session.read.parquet(*patterns)
+        return tuple(native.columns), _loader(native)
+
+    def _read_json(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
+        first = self.session.read.text(patterns[0]).filter("trim(value) <> ''").head()
+        is_array = first is not None and first[0].lstrip().startswith("[")
+        native = self.session.read.json(patterns, multiLine=is_array, mode="FAILFAST")
+        return tuple(native.columns), _loader(native)
+
+    def _read_csv(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
+        lines = (row[0] for row in self.session.read.text(patterns[0]).head(_HEAD_LINES))
+        head = files.parse_csv_head(Path(patterns[0]), io.StringIO("\n".join(lines)))
+        options: dict[str, Any] = {
+            "header": True,
+            "sep": head.delimiter,
+            "quote": '"',
+            "escape": '"',
+            "multiLine": True,  # a quoted value may hold a line break
+            "mode": "FAILFAST",
+            "enforceSchema": False,
+        }
+        if head.skipped_lines:
+            options["comment"] = "#"
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+            with self._described(), _translated_errors(patterns[0]):
+                schema = dict.fromkeys(head.columns, "string")
+                if not set(columns) <= set(text):
+                    guessed = self.session.read.csv(patterns, inferSchema=True, **options).dtypes
+                    schema |= {column: kind for column, kind in guessed if column not in text}
+                ddl = ", ".join(f"{_quoted(column)} {kind}" for column, kind in schema.items())
+                native = self.session.read.csv(patterns, schema=ddl, **options)
+                # Parsing text is the slow part: do it once.
+                return self.checkpoint(_loader(native)(columns))
+
+        return head.columns, load
+
+    @contextmanager
+    def _described(self) -> Iterator[None]:
+        """Describe the jobs that start inside, as far as the session knows descriptions."""
+        context = getattr(self.session, "_sc", None)  # Spark Connect has none
+        if context is None:
+            yield
+            return
+        before = context.getLocalProperty(_DESCRIPTION)
+        context.setLocalProperty(_DESCRIPTION, f"pointwise: {current_phase() or 'reading'}")
+        try:
+            yield
+        finally:
+            context.setLocalProperty(_DESCRIPTION, before)
+
+
+def _start_session(master: str | None, conf: Mapping[str, str]) -> Any:
+    builder = SparkSession.builder.appName("pointwise")
+    builder = builder.master(master) if master else builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        reason = _reason(error)
+        if "JAVA_GATEWAY_EXITED" in reason or isinstance(error, FileNotFoundError):
+            reason = "it needs Java 17 or newer, which was not found or did not start. Install it or set JAVA_HOME."
+        raise EngineError(f"Spark did not start: {reason}") from error
+
+
+def _frame(native: Any) -> nw.LazyFrame:
+    frame: nw.LazyFrame = nw.from_native(native)
+    return frame
+
+
+def _loader(native: Any) -> Any:
+    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+        return _frame(native.select(*(_quoted(c) for c in dict.fromkeys(columns))))
+
+    return load
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _as_spark_types(table: pa.Table) -> pa.Table:
+    return table.cast(
+        pa.schema([field.with_type(_as_spark_type(field.type, table[field.name])) for field in table.schema])
+    )
+
+
+def _as_spark_type(dtype: pa.DataType, values: pa.ChunkedArray) -> pa.DataType:
+    """Choose the type that Spark has for values; it knows no unsigned integers and no dictionaries."""
+    if pa.types.is_dictionary(dtype):
+        return _as_spark_type(dtype.value_type, values)
+    if pa.types.is_uint64(dtype):
+        greatest = pa.compute.max(values).as_py() or 0
+        return pa.int64() if greatest < 2**63 else pa.string()
+    if pa.types.is_integer(dtype):
+        return pa.int64()
+    if pa.types.is_string_view(dtype) or pa.types.is_null(dtype):
+        return pa.string()
+    return dtype
+
+
+def _local_files(paths: Sequence[str]) -> tuple[Path, ...]:
+    """List the files that paths mean on this machine; none where Spark looks elsewhere."""
+    if any("://" in path for path in paths):
+        return ()
+    try:
+        return files.find_files(paths)
+    except SourceError:
+        if any(Path(path).is_dir() for path in paths):
+            raise
+        return ()
+
+
+def _format_of_urls(paths: Sequence[str]) -> str:
+    """Tell the format by the ending; a path without one is a folder of Parquet files, as for Spark itself."""
+    ends = tuple(Path(path.rstrip("/*")) for path in paths)
+    return files.format_of(ends) if any(end.suffix for end in ends) else "parquet"
+
+
+def _as_patterns(paths: Sequence[str], found: Sequence[Path]) -> list[str]:
+    """Write paths so that Spark, which reads every path as a pattern, means the same files as we do."""
+    if found and any("**" in path for path in paths):
+        return [_escaped(str(file)) for file in found]
+    return [_escaped(path) if found and Path(path).exists() else path for path in paths]
+
+
+def _escaped(path: str) -> str:
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+
+
+def _write_text(native: Any, path: Path, target: files.Target) -> None:
+    """Write one text file: it is for people and for tools that want a file, not a folder of parts."""
+    parts = path.with_name(f"{path.name}.parts")
+    writer = native.coalesce(1).write.mode("overwrite")
+    if target.ending == ".csv":
+        writer.csv(str(parts), header=True, escape='"', compression="gzip" if target.is_gzip else "none")
+    else:
+        writer.json(str(parts), ignoreNullFields=False, compression="gzip" if target.is_gzip else "none")
+    part = next(parts.glob("part-*"))
+    if target.ending == ".json":
+        _gather_array(part, path, gzip.open if target.is_gzip else open)
+    else:
+        part.replace(path)
+    shutil.rmtree(parts)
+
+
+def _gather_array(part: Path, path: Path, opened: Callable[..., Any]) -> None:
+    """Make one JSON array of the objects that stand in the lines of a file."""
+    with opened(part, "rt", encoding="utf-8") as lines, opened(path, "wt", encoding="utf-8") as array:
+        array.write("[")
+        array.writelines(("," if number else "") + "\n\t" + line.rstrip("\n") for number, line in enumerate(lines))
+        array.write("\n]\n")
+
+
+@contextmanager
+def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterator[None]:
+    """Turn Spark's errors into ours, so that callers need to know one tree only."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        reason = _reason(error)
+        condition = (error.getCondition() or "") if isinstance(error, PySparkException) else reason
+        if "PATH_NOT_FOUND" in condition:
+            kind = "No file matches" if glob.has_magic(name or "") else "There is no file"
+            raise SourceError(f"{kind} {name!r} where Spark looks for it.") from error
+        if verb == "read" and any(c in condition for c in _UNREADABLE):
+            raise SourceError(f"{repr(name) if name else 'The data'} cannot be read: {reason}") from error
+        raise EngineError(f"Spark failed: {reason}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Take from a Java stack trace what says what happened."""
+    text = str(getattr(error, "java_exception", error))
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    kept = itertools.takewhile(lambda line: not line.startswith(("at ", "JVM stacktrace", "== ", "'")), lines)
+    return " ".join(itertools.islice(kept, 3)) or type(error).__name__

@@ -1,0 +1,227 @@
+"""Spark: what is said of it beyond the tests that run on every engine."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import killing
+import pointwise as pw
+from pointwise import errors
+from pointwise.cli import app
+from pointwise.engines import choose_engine, start_engine, start_spark
+
+pytestmark = pytest.mark.spark
+
+IDEAL = {"i1": "a", "i2": "a", "i3": "b"}
+ACTUAL = {"i1": "x", "i2": "y", "i3": "x"}
+WEIGHTS = {"i1": 1, "i2": 2, "i3": 3}
+
+
+@pytest.fixture
+def frames(spark):
+    rows = [(item, IDEAL[item], ACTUAL[item], WEIGHTS[item], item == "i1") for item in IDEAL]
+    table = spark.createDataFrame(rows, "item string, ideal string, actual string, w int, first boolean")
+    ideal = table.selectExpr("item", "ideal AS cluster", "w", "first")
+    return {"ideal": ideal, "actual": table.selectExpr("item", "actual AS cluster")}
+
+
+def held(spark) -> int:
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
+def test_spark_frames_choose_spark_and_let_go(spark, frames):
+    before = held(spark)
+    with pw.evaluate(**frames, weight="w", slices=["first"]) as evaluation:
+        assert evaluation.evidence.engine.name == "spark"
+        assert evaluation.overall["precision"] == 0.75
+        assert {row["first"]: row["items"] for row in evaluation.by_slice().to_dicts()} == {True: 1, False: 2}
+        assert held(spark) > before
+    assert held(spark) == before
+
+
+def test_refused_input_leaves_nothing_held(spark, frames):
+    before = held(spark)
+    with pytest.raises(errors.WeightError):
+        pw.evaluate(**frames, weights={"i1": -1, "i2": 1, "i3": 1})
+    assert held(spark) == before
+
+
+def test_engine_by_name():
+    with pytest.raises(errors.UsageError, match="'flink'"):
+        choose_engine("flink")
+
+
+def test_limits_of_the_embedded_engine_are_not_for_spark(frames):
+    with pytest.raises(errors.UsageError, match="memory_limit"):
+        pw.evaluate(**frames, memory_limit="1GB")
+
+
+def test_jobs_are_described_and_nothing_else_is_set(spark, frames):
+    context = spark.sparkContext
+    context.setJobDescription("mine")
+    settings = dict(spark.conf.getAll)
+    seen = set()
+    engine = start_spark(spark)
+    collect = type(engine).collect
+
+    class Watching(type(engine)):
+        def collect(self, frame):
+            with self._described():
+                seen.add(context.getLocalProperty("spark.job.description"))
+            return collect(self, frame)
+
+    with pw.evaluate(**frames, engine=Watching(spark)) as evaluation:
+        assert evaluation.overall.items == 3
+    assert {"pointwise: reading", "pointwise: aligning", "pointwise: cross-tabulating"} <= seen
+    assert context.getLocalProperty("spark.job.description") == "mine"
+    assert dict(spark.conf.getAll) == settings
+    context.setJobDescription(None)
+
+
+def test_runs_travel_between_the_engines(spark, frames, tmp_path):
+    with pw.evaluate(**frames, weight="w", slices=["first"]) as evaluation:
+        evaluation.save(tmp_path / "spark")
+        expected = evaluation.overall
+    assert (tmp_path / "spark" / "items.parquet").is_dir()
+    loaded = pw.load(tmp_path / "spark")
+    assert loaded.evidence.engine.name == "duckdb"
+    assert loaded.overall == expected
+    assert loaded.by_slice("first").to_dicts()[0]["items"] == 2
+    assert loaded.explain(item="i1").false_positives.items == ("i3",)
+    pw.evaluate(ideal=IDEAL, actual=ACTUAL, weights=WEIGHTS).save(tmp_path / "duckdb")
+    with pw.load(tmp_path / "duckdb", engine=start_spark(spark)) as back:
+        assert back.overall == expected
+        assert sorted(r["item"] for r in back.by_item().to_dicts()) == ["i1", "i2", "i3"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json", "jsonl", "csv.gz"])
+def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
+    path = tmp_path / f"items.{ending}"
+    with pw.evaluate(**frames, weight="w") as evaluation:
+        evaluation.by_item().write(path)
+        expected = evaluation.by_item().sort("item").to_arrow().select(["item", "precision"]).to_pylist()
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    source = start_engine().read(path)
+    rows = start_engine().collect(source.load(["item", "precision"])).sort_by("item").to_pylist()
+    assert [row["item"] for row in rows] == [row["item"] for row in expected]
+    assert [float(row["precision"]) for row in rows] == [row["precision"] for row in expected]
+
+
+def test_comparison_mistakes_and_related_metrics(frames):
+    both = {"baseline": frames["actual"], "experiment": frames["ideal"]}
+    ours = pw.compare(ideal=frames["ideal"], variants=both, weight="w")
+    tables = [{"item": list(side), "cluster": list(side.values())} for side in (IDEAL, ACTUAL)]
+    ideal, actual = (pa.table(table) for table in tables)
+    theirs = pw.compare(ideal=ideal, variants={"baseline": actual, "experiment": ideal}, weights=WEIGHTS)
+    assert ours.deltas().to_dicts() == theirs.deltas().to_dicts()
+    left, right = ours.evaluations["baseline"], theirs.evaluations["baseline"]
+    assert repr(left.mistakes(5)) == repr(right.mistakes(5))
+    assert left.related().to_dicts() == right.related().to_dicts()
+    assert pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]) == pw.distance(ideal, actual)
+
+
+def test_paths_are_read_by_spark(spark, tmp_path):
+    for number, rows in enumerate([["i1", "i2"], ["i3"]]):
+        lines = "".join(f"{item},{IDEAL[item]}\n" for item in rows)
+        (tmp_path / f"part-{number}.csv").write_text("# a comment\nitem,cluster\n" + lines, encoding="utf-8")
+    engine = start_spark(spark)
+    for source in (tmp_path, str(tmp_path / "part-*.csv"), f"{tmp_path.as_uri()}/*.csv", sorted(tmp_path.iterdir())):
+        with pw.evaluate(ideal=source, actual=ACTUAL, engine=engine) as evaluation:
+            assert evaluation.overall.items == 3
+    with pytest.raises(errors.SourceError, match="There is no file"):
+        engine.read((tmp_path / "nowhere.parquet").as_uri())
+
+
+@pytest.mark.usefixtures("spark")
+def test_command_line(tmp_path, capsys):
+    for name, side in (("ideal", IDEAL), ("actual", ACTUAL)):
+        text = "item,cluster\n" + "".join(f"{item},{cluster}\n" for item, cluster in side.items())
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    arguments = ["evaluate", str(tmp_path / "ideal.csv"), str(tmp_path / "actual.csv"), "--format", "json"]
+    app([*arguments], standalone_mode=False)
+    expected = capsys.readouterr().out
+    app([*arguments, "--engine", "spark"], standalone_mode=False)
+    assert capsys.readouterr().out == expected
+    app([*arguments, "--master", "local[1]"], standalone_mode=False)
+    assert "add --engine spark" in capsys.readouterr().err
+
+
+def test_notebook_code_of_the_guide(spark, frames, tmp_path, capsys):
+    page = Path(__file__).parent.parent / "docs" / "on-spark.md"
+    code = re.search(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[1]
+    frames["ideal"].select("item", "cluster").write.parquet(str(tmp_path / "truth"))
+    frames["actual"].createOrReplaceTempView("clusters")
+    frames["ideal"].selectExpr("item", "w AS country").createOrReplaceTempView("about")
+    exec(compile(code.replace("s3a://lake", str(tmp_path)), page.name, "exec"), {"spark": spark})  # noqa: S102
+    assert "Common items: 3 of 3 ideal (100.0%)" in capsys.readouterr().out
+    assert spark.read.parquet(str(tmp_path / "measured")).count() == 3
+
+
+def test_missing_java_is_one_clear_line():
+    code = "import pointwise as pw; pw.evaluate(ideal=[['a']], actual=[['a']], engine='spark')"
+    environment = {"PATH": "/nonexistent", "JAVA_HOME": "/nonexistent", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (
+        done.stderr.strip().splitlines()[-1].startswith("pointwise.errors.EngineError: Spark did not start: it needs")
+    )
+
+
+def test_missing_pyspark_is_one_clear_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    monkeypatch.delitem(sys.modules, "pointwise.engines.spark", raising=False)
+    with pytest.raises(errors.EngineError, match=r"pip install 'pointwise\[spark\]'"):
+        start_spark()
+
+
+def test_killed_executor_changes_nothing(spark):
+    items = 300_000
+    rows = spark.range(items)
+    ideal = rows.selectExpr("id AS item", "id div 10 AS cluster")
+    actual = rows.selectExpr("id AS item", "id div 20 AS cluster")
+    victims = killing.executors(os.getpid())
+    with pw.evaluate(ideal=ideal, actual=actual) as evaluation:
+        os.kill(victims[0], signal.SIGKILL)  # with half of the items and cells that Spark holds
+        assert evaluation.overall["precision"] == 0.5
+        assert evaluation.coverage.common_items == items
+    assert victims[0] not in killing.executors(os.getpid())
+
+
+SAVING = """
+import sys
+from pointwise.engines import start_spark
+import pointwise as pw
+engine = start_spark(master="local[1]", conf={"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"})
+rows = engine.session.range(200_000)
+evaluation = pw.evaluate(ideal=rows.selectExpr("id AS item", "id div 10 AS cluster"),
+                         actual=rows.selectExpr("id AS item", "id div 20 AS cluster"))
+evaluation.overall, evaluation.coverage
+print("saving", flush=True)
+evaluation.save(sys.argv[1])
+"""
+
+
+def test_driver_killed_while_saving_leaves_no_run(tmp_path):
+    run = tmp_path / "run"
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SAVING, str(run)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as driver:
+        assert driver.stdout.readline() == b"saving\n"
+        deadline = time.monotonic() + 120
+        while not list(Path(tmp_path).glob(".run.unfinished-*/cells.parquet/*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        killing.kill_tree(driver.pid)
+    assert not run.exists()
+    assert [p.name[:16] for p in tmp_path.iterdir()] == [".run.unfinished-"]  # so it was killed while it saved
+    with pytest.raises(errors.PointwiseError):
+        pw.load(run)
