@@ -11,7 +11,7 @@ demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov --cov-report=
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .

@@ -24,6 +24,8 @@ for name, number in EXAMPLES.items():
     )
 settings.load_profile("duckdb")
 
+ON_SPARK = {"test_paper", "test_laws", "test_policies", "test_errors"}
+
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
 SPARK = {
     "spark.driver.host": "127.0.0.1",
@@ -51,7 +53,23 @@ def spark() -> Iterator:
     session.stop()
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def pytest_generate_tests(metafunc) -> None:
+    """Run tests that take an engine on DuckDB, and those of the paper, the laws, policies and errors on Spark too."""
+    if "engine" in metafunc.fixturenames:
+        kinds = ["duckdb"]
+        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
+            kinds.append(pytest.param("spark", marks=pytest.mark.spark))
+        metafunc.parametrize("engine", kinds, indirect=True)
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Keep what shares something dear on one worker: all tests on Spark, and otherwise those of a file."""
+    for item in items:
+        group = "spark" if item.get_closest_marker("spark") else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.fixture
 def engine(request) -> Iterator[Engine]:
     """Return an engine of one's own; tests of the laws run on each kind."""
     settings.load_profile(request.param)

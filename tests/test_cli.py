@@ -192,10 +192,12 @@ def test_evaluate_in_every_format():
     )
     found = call_json(*options, "--threads", 1)
     assert found["overall"] == live.overall.to_dict()
-    assert found["slices"] == live.by_slice(intervals=False).to_dicts()
+    assert found["slices"] == live.by_slice().to_dicts()
     rows = call_csv(*options, "--threads", 1)
-    assert rows[0] == {"slice": "overall", "value": ""} | as_text(live.overall.to_dict())
-    assert rows[1:] == [as_text(row) for row in live.by_slice(intervals=False).to_dicts()]
+    expected = {"slice": "overall", "value": ""} | as_text(live.overall.to_dict())
+    assert {column: rows[0][column] for column in expected} == expected
+    assert rows[0]["recall_low"] == as_text({"low": live.overall.interval("recall").low})["low"]
+    assert rows[1:] == [as_text(row) for row in live.by_slice().to_dicts()]
     assert "| team | red |" in call(*options, "--format", "markdown")[0]
     table, messages = call(*options, "--save", "run")
     assert "Overall" in table

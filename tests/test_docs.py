@@ -64,7 +64,8 @@ def run_console(page: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_shows_what_happens(page: Path, tmp_path: Path):
+def test_page_shows_what_happens(page: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     run_console(page, tmp_path)
     run_python(page, tmp_path)
 

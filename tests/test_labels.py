@@ -343,7 +343,6 @@ def test_read_only_arrays_are_fine():
         pa.array(["a", None, "b"]),
         pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", None, "b"])),
     ],
-    ids=repr,
 )
 def test_missing_labels_are_errors(bad):
     with pytest.raises(MissingValueError, match=r"1 labels in `labels_pred` are missing .* at position 1\."):

@@ -170,13 +170,18 @@ def _read_label(text: str) -> int | str:
         return text
 
 
-def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what is known about all items together, as one object for machines."""
+def describe_evaluation(evaluation: Evaluation, *, counted: bool) -> dict[str, Any]:
+    """Return what is known about all items together, as one object for machines.
+
+    Args:
+        evaluation: What to describe.
+        counted: Whether to count the actual clusters, which a stored run has done already.
+    """
     chosen = evaluation.options
     return {
         "overall": evaluation.overall.to_dict(),
         "intervals": {name: asdict(interval) for name, interval in evaluation.overall.intervals.items()},
-        "coverage": evaluation.coverage.to_dict(counted=False),
+        "coverage": evaluation.coverage.to_dict(counted=counted),
         "policies": {name: getattr(chosen, name) for name in ("outside", "missing", "unassigned")},
         "warnings": evaluation.warnings,
     }
@@ -200,7 +205,7 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     if kind is Format.csv:
         overall = _overall_row(evaluation) | values
         return output.draw_csv([{"slice": "overall"} | overall, *rows], ["slice", "value", *overall])
-    whole = describe_evaluation(evaluation) | {"slices": rows}
+    whole = describe_evaluation(evaluation, counted=False) | {"slices": rows}
     return output.draw_json(whole | {"related": values} if related else whole)
 
 

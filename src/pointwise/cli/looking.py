@@ -108,7 +108,7 @@ def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ..
     if kind is Format.table:
         output.put_text(repr(evaluation))
     else:
-        output.put_rows("Overall", [row], kind, whole=describe_evaluation(evaluation))
+        output.put_rows("Overall", [row], kind, whole=describe_evaluation(evaluation, counted=True))
 
 
 def _level(evaluation: Evaluation, by: Level, slices: list[str] | None) -> MetricTable:
