@@ -31,6 +31,7 @@ except ImportError:  # a client of Spark Connect needs no Java and no bridge to 
     Py4JJavaError = PySparkException
 
 _HEAD_LINES = 100  # of a CSV file, to find its header behind comments
+_ABSENT = "\x01"
 _DESCRIPTION = "spark.job.description"
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE", "MALFORMED", "UNABLE_TO_INFER_SCHEMA", "PATH_NOT_FOUND")
 
@@ -135,6 +136,7 @@ class SparkEngine:
             "multiLine": True,  # a quoted value may hold a line break
             "mode": "FAILFAST",
             "enforceSchema": False,
+            "nullValue": _ABSENT,  # so that a quoted "" is text, and only nothing at all is missing
         }
         if head.skipped_lines:
             options["comment"] = "#"
@@ -277,7 +279,7 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
         yield
     except (PySparkException, Py4JJavaError) as error:
         reason = _reason(error)
-        condition = (error.getCondition() or "") if isinstance(error, PySparkException) else reason
+        condition = ((error.getCondition() or "") if isinstance(error, PySparkException) else "") + reason
         if "PATH_NOT_FOUND" in condition:
             kind = "No file matches" if glob.has_magic(name or "") else "There is no file"
             raise SourceError(f"{kind} {name!r} where Spark looks for it.") from error
@@ -287,7 +289,10 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
 
 
 def _reason(error: Exception) -> str:
-    """Take from a Java stack trace what says what happened."""
+    """Take from a Java stack trace what says what happened: the line with a condition in brackets, if there is one."""
+    named = re.search(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] .*", str(error))
+    if named:
+        return named[0].strip()
     text = str(getattr(error, "java_exception", error))
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     kept = itertools.takewhile(lambda line: not line.startswith(("at ", "JVM stacktrace", "== ", "'")), lines)
