@@ -57,7 +57,8 @@ def pytest_generate_tests(metafunc) -> None:
     """Run tests that take an engine on DuckDB, and those of the paper, the laws, policies and errors on Spark too."""
     if "engine" in metafunc.fixturenames:
         kinds = ["duckdb"]
-        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
+        is_on_spark = metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK
+        if is_on_spark and not metafunc.definition.get_closest_marker("duckdb_only"):
             kinds.append(pytest.param("spark", marks=pytest.mark.spark))
         metafunc.parametrize("engine", kinds, indirect=True)
 

@@ -122,11 +122,14 @@ def test_comparison_mistakes_and_related_metrics(frames):
     tables = [{"item": list(side), "cluster": list(side.values())} for side in (IDEAL, ACTUAL)]
     ideal, actual = (pa.table(table) for table in tables)
     theirs = pw.compare(ideal=ideal, variants={"baseline": actual, "experiment": ideal}, weights=WEIGHTS)
-    assert ours.deltas().to_dicts() == theirs.deltas().to_dicts()
+    for mine, other in zip(ours.deltas().to_dicts(), theirs.deltas().to_dicts(), strict=True):
+        assert mine == pytest.approx(other, rel=1e-12)
     left, right = ours.evaluations["baseline"], theirs.evaluations["baseline"]
     assert repr(left.mistakes(5)) == repr(right.mistakes(5))
-    assert left.related().to_dicts() == right.related().to_dicts()
-    assert pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]) == pw.distance(ideal, actual)
+    ours_related, theirs_related = ({r["metric"]: r["value"] for r in e.related().to_dicts()} for e in (left, right))
+    assert ours_related == pytest.approx(theirs_related, rel=1e-12)
+    distances = pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]), pw.distance(ideal, actual)
+    assert distances[0] == pytest.approx(distances[1], rel=1e-12)
 
 
 def test_paths_are_read_by_spark(spark, tmp_path):
