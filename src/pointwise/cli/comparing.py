@@ -11,7 +11,6 @@ import typer
 
 from pointwise.cli import options, output
 from pointwise.cli.app import app
-from pointwise.cli.evaluating import Missing, Outside
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format, read_columns
 from pointwise.errors import UsageError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pointwise.comparison import Comparison
     from pointwise.tables import MetricTable
 
-_POLICIES, _STORING, _READING = "Policies", "Storing the comparison", "Reading the tables"
+_STORING, _READING = "Storing the comparison", "Reading the tables"
 
 
 class On(StrEnum):
@@ -35,15 +34,6 @@ class Absent(StrEnum):
 
     drop = "drop"
     singleton = "singleton"
-
-
-Weight = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with the weight of an item, in any table.", rich_help_panel=_READING),
-]
-Weights = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
-]
 
 
 @app.command()
@@ -67,24 +57,16 @@ def compare(
     ] = On.own,
     item: options.Item = None,
     cluster: options.Cluster = None,
-    weight: Weight = None,
-    weights: Weights = None,
+    weight: options.Weight = None,
+    weights: options.Weights = None,
     attributes: options.Attributes = None,
     slices: options.Slices = None,
     metrics: options.Metrics = None,
-    outside: Annotated[
-        Outside,
-        typer.Option(
-            help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
-            rich_help_panel=_POLICIES,
-        ),
-    ] = Outside.ignore,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Ideal items that a variant lacks: dropped, each alone, or an error.", rich_help_panel=_POLICIES
-        ),
-    ] = Missing.drop,
+    related: options.Related = False,
+    outside: options.OutsidePolicy = options.Outside.ignore,
+    missing: options.MissingPolicy = options.Missing.drop,
+    unassigned: options.Unassigned = None,
+    unassigned_label: options.UnassignedLabels = None,
     intervals: options.Intervals = True,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
@@ -125,6 +107,8 @@ def compare(
             metrics=metrics or None,
             outside=outside.value,
             missing=missing.value,
+            unassigned=options.read_unassigned(unassigned),
+            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
             intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
@@ -133,7 +117,7 @@ def compare(
             comparison.save(save, overwrite=overwrite)
         if html is not None:
             comparison.report(html)
-        text = draw_comparison(comparison, slices or (), kind, limit=limit)
+        text = draw_comparison(comparison, slices or (), kind, limit=limit, has_related=related)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the comparison in {save}.")
@@ -162,18 +146,22 @@ def name_sources(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def draw_comparison(comparison: Comparison, slices: Sequence[str], kind: Format, *, limit: int | None) -> str:
-    """Write the overall table, the differences, and those of the slices that were asked for."""
+def draw_comparison(
+    comparison: Comparison, slices: Sequence[str], kind: Format, *, limit: int | None, has_related: bool = False
+) -> str:
+    """Write the overall table, the differences, those of the slices that were asked for, and related metrics."""
     tables: dict[str, MetricTable] = {"overall": comparison.overall}
     if len(comparison.variants) > 1:
         tables["deltas"] = comparison.deltas()
         if slices:
             tables["slices"] = comparison.by_slice(*slices)
+    if has_related:
+        tables["related"] = comparison.related()
     if kind is Format.json:
         rows: dict[str, Any] = {name: table.to_dicts() for name, table in tables.items()}
         return output.draw_json({"notes": list(comparison.notes), "baseline": comparison.baseline, **rows})
     if kind is Format.csv:
-        asked = list(tables.values())[-1] if slices else tables["overall"]
+        asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
         return output.draw_csv(asked.to_dicts(), asked.columns)
     parts = [f"Note: {note}" for note in comparison.notes]
     parts += [output.draw_cut(table, kind, limit=limit) for table in tables.values()]
@@ -196,8 +184,8 @@ def distance(
     ] = Absent.drop,
     item: options.Item = None,
     cluster: options.Cluster = None,
-    weight: Weight = None,
-    weights: Weights = None,
+    weight: options.Weight = None,
+    weights: options.Weights = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Measure how far clusterings lie apart, on the items that all of them have.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,22 +17,7 @@ from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
 
-_POLICIES, _STORING, _READING = "Policies", "Storing the run", "Reading the tables"
-
-
-class Outside(StrEnum):
-    """What members of actual clusters that the truth does not list mean."""
-
-    ignore = "ignore"
-    wrong = "wrong"
-
-
-class Missing(StrEnum):
-    """What happens to ideal items that the actual clustering lacks."""
-
-    drop = "drop"
-    singleton = "singleton"
-    error = "error"
+_STORING = "Storing the run"
 
 
 @app.command()
@@ -45,49 +29,16 @@ def evaluate(
     *,
     item: options.Item = None,
     cluster: options.Cluster = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column with the weight of an item, in any table.", rich_help_panel=_READING
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
-    ] = None,
+    weight: options.Weight = None,
+    weights: options.Weights = None,
     attributes: options.Attributes = None,
     slices: options.Slices = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
-    outside: Annotated[
-        Outside,
-        typer.Option(
-            help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
-            rich_help_panel=_POLICIES,
-        ),
-    ] = Outside.ignore,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
-            rich_help_panel=_POLICIES,
-        ),
-    ] = Missing.drop,
-    unassigned: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="POLICY",
-            help="Items without a cluster: error, singleton, one-cluster or drop. With ideal= or actual= before it, "
-            "for that clustering only.",
-            rich_help_panel=_POLICIES,
-            show_default="error",
-        ),
-    ] = None,
-    unassigned_label: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL", help="A cluster label that means no cluster, such as -1.", rich_help_panel=_POLICIES
-        ),
-    ] = None,
+    outside: options.OutsidePolicy = options.Outside.ignore,
+    missing: options.MissingPolicy = options.Missing.drop,
+    unassigned: options.Unassigned = None,
+    unassigned_label: options.UnassignedLabels = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -137,8 +88,8 @@ def evaluate(
             metrics=metrics or None,
             outside=outside.value,
             missing=missing.value,
-            unassigned=_read_unassigned(unassigned),
-            unassigned_labels=[_read_label(label) for label in unassigned_label or ()],
+            unassigned=options.read_unassigned(unassigned),
+            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
             intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
@@ -154,20 +105,6 @@ def evaluate(
         output.say(f"Stored the run in {save}.")
     if html is not None:
         output.say(f"Wrote the report to {html}.")
-
-
-def _read_unassigned(given: list[str] | None) -> Any:
-    policies = read_columns(given)
-    if isinstance(policies, dict):
-        return {side: names[-1] for side, names in policies.items()}
-    return policies or "error"
-
-
-def _read_label(text: str) -> int | str:
-    try:
-        return int(text)
-    except ValueError:
-        return text
 
 
 def describe_evaluation(evaluation: Evaluation, *, counted: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,21 @@ from pointwise.engines import Engine, start_spark
 from pointwise.errors import UsageError
 
 TABLES = ("ideal", "actual", "weights", "attributes")
+
+
+class Outside(StrEnum):
+    """What members of actual clusters that the truth does not list mean."""
+
+    ignore = "ignore"
+    wrong = "wrong"
+
+
+class Missing(StrEnum):
+    """What happens to ideal items that the actual clustering lacks."""
+
+    drop = "drop"
+    singleton = "singleton"
+    error = "error"
 
 
 class Format(StrEnum):
@@ -32,6 +47,48 @@ class EngineKind(StrEnum):
 
 _OUTPUT, _LIMITS, _READING = "Output", "Resources", "Reading the tables"
 
+_POLICIES = "Policies"
+
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the weight of an item, in any table.", rich_help_panel=_READING),
+]
+Weights = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
+]
+OutsidePolicy = Annotated[
+    Outside,
+    typer.Option(
+        help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
+        rich_help_panel=_POLICIES,
+    ),
+]
+MissingPolicy = Annotated[
+    Missing,
+    typer.Option(
+        help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
+        rich_help_panel=_POLICIES,
+    ),
+]
+Unassigned = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="POLICY",
+        help="Items without a cluster: error, singleton, one-cluster or drop. With ideal= or actual= before it, "
+        "for that clustering only.",
+        rich_help_panel=_POLICIES,
+        show_default="error",
+    ),
+]
+UnassignedLabels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unassigned-label",
+        metavar="LABEL",
+        help="A cluster label that means no cluster, such as -1.",
+        rich_help_panel=_POLICIES,
+    ),
+]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A stored run: the folder that --save made.")]
 FormatOption = Annotated[
     Format,
@@ -163,3 +220,19 @@ def read_limits(given: Sequence[str] | None, option: str) -> dict[str, float]:
         except ValueError:
             raise UsageError(f"{option} {text!r} is not a metric and a number, such as precision=0.95.") from None
     return limits
+
+
+def read_unassigned(given: Sequence[str] | None) -> Any:
+    """Read `--unassigned` as `evaluate` takes it: one policy, or one by clustering."""
+    policies = read_columns(given)
+    if isinstance(policies, dict):
+        return {side: names[-1] for side, names in policies.items()}
+    return policies or "error"
+
+
+def read_label(text: str) -> int | str:
+    """Read a cluster label: a whole number stands for one."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
