@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import cluster as sklearn_cluster
 
+import pointwise as pw
 from pointwise import cellsums, labels, related
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.errors import UsageError
@@ -384,3 +385,16 @@ def test_the_guide_defines_every_number():
     for row in related.definitions():
         cells = (f"`{row.name}`", row.text, row.summary, row.relation)
         assert "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" in guide
+
+
+@pytest.mark.parametrize("outside", ["ignore", "wrong"])
+def test_evaluations_and_comparisons_relate_the_common_items(outside):
+    ideal, actual = {"a": 1, "b": 1, "c": 2, "d": 2}, {"a": 1, "b": 2, "c": 2, "d": 2, "x": 1, "y": 2}
+    expected = labels.related_scores(list(ideal.values()), [actual[item] for item in ideal])
+    evaluation = pw.evaluate(ideal=ideal, actual=actual, outside=outside)
+    found = {row["metric"]: row["value"] for row in evaluation.related().to_dicts()}
+    assert found == pytest.approx(expected)
+    comparison = pw.compare(ideal=ideal, variants={"one": actual, "two": ideal}, outside=outside)
+    rows = {row.pop("variant"): row for row in comparison.related().to_dicts()}
+    assert rows["one"] == pytest.approx(expected)
+    assert rows["two"]["pair_adjusted_rand"] == 1.0

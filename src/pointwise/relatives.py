@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from pointwise.cellsums import Pairs
+from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.evidence import Evidence
 from pointwise.related import definitions, relate
 from pointwise.tables import MetricTable
@@ -16,8 +17,12 @@ _ORDER = "_order"
 
 
 def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float | None]:
-    """Compute the metrics of other families from the cells; None where one is undefined."""
-    values = relate(evidence.cells, evidence.engine.collect, beta=beta, pairs=pairs)
+    """Compute the metrics of other families from the cells; None where one is undefined.
+
+    They are of the common items: members outside the truth do not count, whatever the policy.
+    """
+    cells = evidence.cells.select(IDEAL, ACTUAL, ITEMS, TP, SQUARES)
+    values = relate(cells, evidence.engine.collect, beta=beta, pairs=pairs)
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
 
 
