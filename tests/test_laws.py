@@ -53,7 +53,6 @@ def test_law_1_agreement_with_the_oracle(engine, case):
         same(evaluation.overall.values[name], oracle.value(name, case.ideal, case.actual, case.fractions))
 
 
-@pytest.mark.duckdb_only
 @settings(max_examples=4)
 @given(case=cases(WHOLE))
 def test_law_1_every_level_agrees_with_the_oracle(engine, case):
@@ -91,7 +90,6 @@ def test_law_1_formulas_are_exact_in_fractions(name, case):
             assert value == close(expected)
 
 
-@pytest.mark.duckdb_only
 @given(case=cases(REAL))
 def test_law_2_values_lie_in_their_range(engine, case):
     evaluation = evaluate(engine, case)
@@ -110,14 +108,12 @@ def test_law_2_identical_clusterings_are_perfect(engine, case):
         assert overall[name] == 0.0
 
 
-@pytest.mark.duckdb_only
 @given(case=cases(REAL), power=st.integers(-8, 8))
 def test_law_3_only_relative_weights_matter(engine, case, power):
     scaled = Case(case.ideal, case.actual, {i: w * 2.0**power for i, w in case.weights.items()})
     assert evaluate(engine, scaled).overall.values == evaluate(engine, case).overall.values
 
 
-@pytest.mark.duckdb_only
 @given(case=cases(WHOLE))
 def test_law_4_whole_weights_equal_replicated_items(engine, case):
     def replicate(clustering):
@@ -156,7 +152,6 @@ def test_law_5_and_11_parts_recombine_to_the_whole(engine, case):
                 same(together, overall.values[name])
 
 
-@pytest.mark.duckdb_only
 @given(case=cases(REAL))
 def test_law_6_items_of_a_cell_share_all_values(engine, case):
     cells = defaultdict(set)
@@ -178,7 +173,6 @@ def test_law_7_twins_are_mutual(name):
     assert find_metric(find_metric(name).swapped).swapped == name
 
 
-@pytest.mark.duckdb_only
 @given(case=cases(REAL))
 def test_law_9_names_and_order_do_not_matter(engine, case):
     ideal = {f"new {i}": f"h{c}" for i, c in reversed(case.ideal.items())}
@@ -200,7 +194,6 @@ def test_law_12_matrices_of_items_sum_to_the_pair_matrix(engine, case):
     assert sum(row["tn"] for row in rows) == 2 * pairs.tn
 
 
-@pytest.mark.duckdb_only
 def test_identical_clusterings_of_a_million_items_are_exactly_perfect(engine):
     import numpy as np
 
