@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import uuid
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -344,3 +345,35 @@ def test_callers_data_is_left_alone(engine):
     before = frame.copy()
     evaluate(engine, ideal=frame, actual=frame).by_item().to_pandas()
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_text_that_is_not_utf8(engine, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"item,cluster\na,caf\xe9\n")
+    refuse(engine, errors.SourceError, "UTF-8" if engine.name == "duckdb" else "x.csv", ideal=path)
+
+
+def test_file_that_is_not_compressed_as_it_says(tmp_path):
+    path = csv(tmp_path, "item,cluster\na,1\n", "x.csv.gz")
+    with pytest.raises(errors.SourceError, match="cannot be read"):
+        pw.evaluate(ideal=path, actual=TRUTH)
+
+
+def test_label_arrays_of_different_length():
+    with pytest.raises(errors.InputError, match="3 and the actual ones 2"):
+        pw.evaluate(ideal=np.array([0, 0, 1]), actual=np.array([0, 1]))
+
+
+def test_lists_where_names_are_needed():
+    with pytest.raises(errors.UsageError, match="name each clustering"):
+        pw.compare(ideal=TRUTH, variants=[TRUTH, TRUTH])
+    with pytest.raises(errors.UsageError, match="Name each clustering"):
+        pw.distance_matrix([TRUTH, TRUTH])
+    with pytest.raises(errors.UsageError, match="-1 rows"):
+        pw.evaluate(ideal=TRUTH, actual=TRUTH).by_item().head(-1)
+
+
+def test_messages_name_what_the_user_gave(engine):
+    refuse(engine, errors.NoCommonItemsError, "(a dict)", ideal={17: 1}, actual={"17": 1})
+    weights = pa.table({"item": ["a", "b", "c"], "w": [1.0, -2.0, 3.0]})
+    refuse(engine, errors.WeightError, "'w'", weights=weights)

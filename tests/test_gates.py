@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import pointwise as pw
-from pointwise.errors import UnknownMetricError, UsageError
+from pointwise.errors import InputError, UnknownMetricError, UsageError
 
 IDEAL = {"a": 1, "b": 1, "c": 2, "d": 2}
 ABOUT = pa.table({"item": ["a", "b", "c", "d"], "team": ["red", "red", "blue", "blue"], "year": [1, 2, 3, None]})
@@ -60,8 +60,11 @@ def test_crossed_slices_and_sizes_have_names(split):
     assert {"team=red, year=1", "ideal_cluster_size=2"} <= {check.where for check in result.checks}
 
 
-def test_small_slices_are_left_out(split):
-    assert len(pw.gate(split, minimum={"recall": 0}, slices=["year"], min_items=2).checks) == 1
+def test_small_slices_are_left_out():
+    sizes = {"a": 1, "b": 1, "c": 1, "d": 2}
+    evaluation = pw.evaluate(ideal=sizes, actual=sizes)
+    result = pw.gate(evaluation, minimum={"recall": 0}, slices=["ideal_cluster_size"], min_items=2)
+    assert [check.where for check in result.checks] == ["overall", "ideal_cluster_size=3-5"]
 
 
 @pytest.mark.parametrize("metric", ["recall", "under_merge_rate"])
@@ -72,7 +75,7 @@ def test_a_drop_is_measured_in_the_direction_of_the_metric(split, perfect, metri
 
 
 def test_a_slice_without_a_baseline_has_nothing_to_drop_from(split):
-    other = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1}, attributes=ABOUT)
+    other = pw.evaluate(ideal=IDEAL, actual={"a": 1, "b": 1}, attributes=ABOUT)
     result = pw.gate(split, baseline=other, max_drop={"recall": 0.5}, slices=["team"])
     assert {check.where: check.baseline for check in result.checks} == {"overall": 1, "team=red": 1, "team=blue": None}
     assert result.held
@@ -102,3 +105,24 @@ def test_rules_that_mean_nothing_are_refused(split, perfect):
             pw.gate(split, **wrong)
     with pytest.raises(UnknownMetricError, match="recall"):
         pw.gate(split, minimum={"recal": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"minimum": {"precision": float("nan")}}, "makes no sense"),
+        ({"minimum": {"precision": 95}}, "from 0 to 1"),
+        ({"minimum": {"precision": 0.5}, "slices": "ideal_cluster_size", "min_items": 100}, "nothing would be checked"),
+    ],
+)
+def test_a_gate_that_checks_nothing_is_refused(rules, message):
+    evaluation = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1})
+    with pytest.raises(UsageError, match=message):
+        pw.gate(evaluation, **rules)
+
+
+def test_a_baseline_with_another_truth_is_refused():
+    evaluation = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1})
+    other = pw.evaluate(ideal={"a": 1}, actual={"a": 1})
+    with pytest.raises(InputError, match="another truth"):
+        pw.gate(evaluation, baseline=other, max_drop={"recall": 0.1})

@@ -63,9 +63,19 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
             return engine.read(source)
         from pointwise.memberships import as_table  # loads Arrow, which `import pointwise` should not wait for
 
-        return engine.read(as_table(source))
+        table = as_table(source)
+        opened = engine.read(table)
+        return opened if table is source else replace(opened, name=f"a {type(source).__name__}")
     except InputError as error:
         raise type(error)(f"The {role}: {error}") from error
+
+
+def check_labels(ideal: Any, actual: Any) -> None:
+    """Refuse two arrays of labels of different length: they cannot be in the order of the same items."""
+    arrays = [s for s in (ideal, actual) if hasattr(s, "dtype") and hasattr(s, "__len__") and not hasattr(s, "index")]
+    lengths = [len(array) for array in arrays]
+    if len(set(lengths)) > 1:
+        raise InputError(f"The ideal labels are {lengths[0]:,} and the actual ones {lengths[1]:,}: give one per item.")
 
 
 def read_table(

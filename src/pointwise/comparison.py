@@ -101,6 +101,8 @@ def compare(
         >>> round(comparison.delta("recall"), 4)
         0.3333
     """
+    if not isinstance(variants, Mapping):
+        raise UsageError("variants must name each clustering: variants={'baseline': ..., 'experiment': ...}.")
     if on not in get_args(On):
         raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
     if not variants:

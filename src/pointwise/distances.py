@@ -114,6 +114,8 @@ def distance_matrix(
         >>> matrix["a", "b"], matrix["a", "c"]
         (0.5, 0.0)
     """
+    if not isinstance(clusterings, Mapping):
+        raise UsageError("Name each clustering: distance_matrix({'monday': ..., 'tuesday': ...}).")
     if absent not in get_args(Absent):
         raise UsageError(f"absent={absent!r} is not one of {', '.join(map(repr, get_args(Absent)))}.")
     if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two

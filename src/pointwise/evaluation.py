@@ -177,7 +177,7 @@ def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine,
     items = alignment.common_items(aligned)
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
-    check_weights(counts, items, source, options.weight or WEIGHT, engine)
+    check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
     return items
 
 

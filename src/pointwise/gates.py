@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pointwise.columns import ITEMS
-from pointwise.errors import UsageError
+from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.metrics import find_metric
 from pointwise.slices import SIZES, read_slicing
@@ -121,11 +122,13 @@ def gate(
         raise UsageError("A gate without a rule lets everything through. Give a minimum, a maximum or a max_drop.")
     if bool(max_drop) != (baseline is not None):
         raise UsageError("A baseline and max_drop belong together: give both or neither.")
+    if baseline is not None:
+        _check_same_truth(evaluation, baseline)
     checks = list(_coverage_check(evaluation, min_coverage))
     if rules:
         specs = [slices] if isinstance(slices, str) else list(slices)
         metrics = list(dict.fromkeys(metric for metric, _, _ in rules))
-        before = dict(_places(baseline, specs, metrics, 0)) if baseline is not None else {}
+        before = dict(_places(baseline, specs, metrics, 1)) if baseline is not None else {}
         for where, values in _places(evaluation, specs, metrics, min_items):
             checks += [_check(where, rule, values, before.get(where, {})) for rule in rules]
     return Gate(tuple(checks))
@@ -138,7 +141,27 @@ def _rules(
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no better or worse, so that it cannot drop.")
     named = (("min", minimum), ("max", maximum), ("max-drop", max_drop))
+    for rule, limits in named:
+        for metric, limit in limits.items():
+            _check_limit(rule, metric, limit)
     return [(metric, rule, limit) for rule, limits in named for metric, limit in limits.items()]
+
+
+def _check_same_truth(evaluation: Evaluation, baseline: Evaluation) -> None:
+    for number in ("ideal_items", "ideal_clusters"):
+        ours, theirs = getattr(evaluation.coverage, number), getattr(baseline.coverage, number)
+        if ours != theirs:
+            raise InputError(
+                f"The baseline was evaluated against another truth: it has {theirs:,} {number.replace('_', ' ')}, the "
+                f"run {ours:,}. Evaluate both against the same truth."
+            )
+
+
+def _check_limit(rule: str, metric: str, limit: float) -> None:
+    """Refuse a limit that no value can reach, or that every value does: it was meant otherwise."""
+    least, most = (0.0, math.inf) if rule == "max-drop" else find_metric(metric).range
+    if not least <= limit <= most:
+        raise UsageError(f"{rule} {metric}={limit:g} makes no sense: it must be from {least:g} to {most:g}.")
 
 
 def _coverage_check(evaluation: Evaluation, least: float | None) -> Iterator[Check]:
@@ -155,11 +178,15 @@ def _places(
     for spec in specs:
         keys = [key.name for key in read_slicing(spec, evaluation.evidence.slice_schema).keys]
         is_condition = [name not in evaluation.evidence.slice_schema and name not in SIZES for name in keys]
+        found = 0
         for row in evaluation.by_slice(spec, metrics=metrics).to_dicts():
             is_meant = all(row[name] is True for name, condition in zip(keys, is_condition, strict=True) if condition)
             if is_meant and row[ITEMS] >= min_items:
                 names = [n if c else f"{n}={row[n]}" for n, c in zip(keys, is_condition, strict=True)]
+                found += 1
                 yield ", ".join(names), row
+        if not found:
+            raise UsageError(f"No slice of {spec!r} has {min_items:,} items or more, so that nothing would be checked.")
 
 
 def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _Values) -> Check:

@@ -16,6 +16,7 @@ from pointwise.clustering import (
     Unassigned,
     UnassignedPolicy,
     assign,
+    check_labels,
     item_columns,
     match_ids,
     open_source,
@@ -78,6 +79,7 @@ class Inputs:
     actual: Table
     weights: Table | None  # if weights do not come from a clustering
     weight_role: str | None  # the role of the table that has the weights; None if every item weighs 1
+    weight_column: str | None  # its column there
     attributes: Table | None  # with the columns that slices name
     rows: tuple[int, int]  # of the ideal and the actual clustering
 
@@ -96,6 +98,7 @@ def read_inputs(
     engine: Engine, *, ideal: Any, actual: Any, weights: Any = None, attributes: Any = None, options: Options
 ) -> Inputs:
     """Open all tables, choose their columns, and check what each must hold by itself."""
+    check_labels(ideal, actual)
     sources = {"ideal": open_source(ideal, engine, role="ideal clustering")}
     sources["actual"] = open_source(actual, engine, role="actual clustering")
     if attributes is not None:
@@ -113,7 +116,7 @@ def read_inputs(
         tables["attributes"] = _read_joined(engine, sources["attributes"], "attributes", options, ids, carry=carry)
     if home in ("weights", "attributes"):
         tables["weights"] = _read_joined(engine, sources[home], home, options, ids, weight=column)
-    return _matched(engine, tables, home, options)
+    return _matched(engine, tables, (home, column), options)
 
 
 def _find_weight(sources: Mapping[str, Source], weight: str | None) -> tuple[str | None, str | None]:
@@ -203,7 +206,9 @@ def _mentions(text: str, column: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", text) is not None
 
 
-def _matched(engine: Engine, tables: dict[str, Table], home: str | None, options: Options) -> Inputs:
+def _matched(
+    engine: Engine, tables: dict[str, Table], weight: tuple[str | None, str | None], options: Options
+) -> Inputs:
     try:
         matched = dict(zip(tables, match_ids(list(tables.values())), strict=True))
     except MixedIdsError as error:
@@ -218,6 +223,7 @@ def _matched(engine: Engine, tables: dict[str, Table], home: str | None, options
         check_unassigned(tables[side], offences, engine, policy=policy.policy)
         if policy.policy == "drop":
             rows[side] = check_table(matched[side], engine)
+    home, column = weight
     role = None if home is None else tables[home].role
     attributes = matched.get("attributes")
     return Inputs(
@@ -225,6 +231,7 @@ def _matched(engine: Engine, tables: dict[str, Table], home: str | None, options
         matched["actual"],
         matched.get("weights"),
         role,
+        column,
         attributes,
         (rows["ideal"], rows["actual"]),
     )

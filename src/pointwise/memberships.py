@@ -26,7 +26,7 @@ def as_table(source: Any) -> Any:
         return _table(range(len(source)), source)
     if isinstance(source, Iterable):
         return _table_of_clusters(list(source))
-    raise UsageError(f"A {type(source).__name__} is not something that pointwise can read as a clustering.")
+    raise UsageError(f"An object of type {type(source).__name__} is not something to read a clustering from.")
 
 
 def _table_of_clusters(clusters: list[Any]) -> pa.Table:

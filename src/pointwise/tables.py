@@ -79,6 +79,8 @@ class MetricTable:
 
     def head(self, n: int = SHOWN_ROWS) -> MetricTable:
         """Keep the first rows."""
+        if n < 0:
+            raise UsageError(f"A table cannot be cut to {n} rows.")
         return replace(self, limit=n if self.limit is None else min(n, self.limit))
 
     def where(self, condition: str | nw.Expr) -> MetricTable:

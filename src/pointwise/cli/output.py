@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -104,7 +105,7 @@ def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str =
     columns = shown_columns(columns)
 
     def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+        return "| " + " | ".join(escape(c, quote=False).replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
 
     numbers = {c for c in columns if any(isinstance(row.get(c), (int, float)) for row in rows)}
     body = [line(format_cell(c, row) for c in columns) for row in rows]

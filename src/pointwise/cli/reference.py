@@ -52,7 +52,8 @@ def _help(text: str) -> Iterator[str]:
 
 def _names(option: Any) -> str:
     value = "" if option.is_flag else f" {_value_name(option)}"
-    return "`" + ", ".join(sorted(option.opts, key=len)) + value + "`"
+    names = [*sorted(option.opts, key=len), *option.secondary_opts]
+    return "`" + ", ".join(names) + value + "`"
 
 
 def _value_name(option: Any) -> str:

@@ -109,7 +109,7 @@ def target_of(path: Path | str) -> Target:
     is_gzip = suffixes[-1:] == [".gz"]
     ending = suffixes[-2] if is_gzip and len(suffixes) > 1 else (suffixes or [""])[-1]
     if ending not in _WRITTEN or (is_gzip and ending == ".parquet"):
-        raise UsageError(f"Cannot write {str(path)!r}: the path must end in one of {', '.join(_WRITTEN)}.")
+        raise UsageError(f"Cannot write {Path(path).name!r}: the path must end in one of {', '.join(_WRITTEN)}.")
     return Target(ending, is_gzip)
 
 
@@ -127,8 +127,13 @@ def read_csv_head(path: Path) -> CsvHead:
 
     Nothing is guessed from the data: the ids `007` and `1e5` are what they are.
     """
-    with _open_text(path) as lines:
-        return parse_csv_head(path, lines)
+    try:
+        with _open_text(path) as lines:
+            return parse_csv_head(path, lines)
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{str(path)!r} is not text in UTF-8. Convert it, for example with iconv.") from error
+    except (OSError, csv.Error) as error:
+        raise SourceError(f"{str(path)!r} cannot be read: {error}") from error
 
 
 def parse_csv_head(path: Path, lines: io.TextIOBase) -> CsvHead:
@@ -163,8 +168,5 @@ def _open_text(path: Path) -> io.TextIOWrapper:
     import pyarrow as pa
 
     compression = _COMPRESSIONS.get(path.suffix.lower())
-    try:
-        stream = pa.input_stream(str(path), compression=compression)
-        return io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
-    except OSError as error:
-        raise SourceError(f"{str(path)!r} cannot be read: {error}") from error
+    stream = pa.input_stream(str(path), compression=compression)
+    return io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
