@@ -11,7 +11,7 @@ demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .
@@ -52,8 +52,8 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-coverage: test  ## Show which lines the tests do not reach.
-	$(BIN)/coverage report --show-missing --skip-covered
+coverage: check browser java  ## Run all tests, and show which lines they do not reach.
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
