@@ -70,6 +70,7 @@ def pytest_generate_tests(metafunc) -> None:
         metafunc.parametrize("engine", kinds, indirect=True)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items) -> None:
     """Keep what shares something dear on one worker: all tests on Spark, and otherwise those of a file."""
     for item in items:
