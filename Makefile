@@ -11,7 +11,8 @@ demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -m "not spark" -n 3 --dist loadfile
+	$(BIN)/python -m pytest -m spark
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .
@@ -53,7 +54,7 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, and show which lines they do not reach.
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

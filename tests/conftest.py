@@ -70,14 +70,6 @@ def pytest_generate_tests(metafunc) -> None:
         metafunc.parametrize("engine", kinds, indirect=True)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items) -> None:
-    """Keep what shares something dear on one worker: all tests on Spark, and otherwise those of a file."""
-    for item in items:
-        group = "spark" if item.get_closest_marker("spark") else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture
 def engine(request) -> Iterator[Engine]:
     """Return an engine of one's own; tests of the laws run on each kind."""
