@@ -29,7 +29,6 @@ settings.load_profile("duckdb")
 # Not the laws: planning all metrics at once takes Spark minutes.
 ON_SPARK = {
     "test_paper": "",
-    "test_policies": "outside|alone|both_policies|items_without",
     "test_errors": "corrupt|repeated_item|null|float_ids|different_types|no_common|bad_weight|csv",
 }
 
