@@ -188,6 +188,7 @@ def test_missing_pyspark_is_one_clear_line(monkeypatch):
         start_spark()
 
 
+@pytest.mark.skip(reason="takes minutes; benchmarks/spark.py --kill does the same at any size")
 def test_killed_executor_changes_nothing(spark):
     items = 300_000
     rows = spark.range(items)
