@@ -37,6 +37,7 @@ SPARK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.extraJavaOptions": QUICK_START,
     "spark.executor.extraJavaOptions": QUICK_START,
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling a plan takes longer than running it on three rows
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",

@@ -28,8 +28,8 @@ from pointwise.uncertainty import (
     Interval,
     explain_absence,
     find_influences,
-    interval_ends,
     spread,
+    with_interval_ends,
 )
 
 RESAMPLES = 2000
@@ -119,7 +119,8 @@ def average_draws(sums: Columns, metrics: Sequence[Metric]) -> dict[str, np.ndar
 def find_ends(metric: Metric, values: np.ndarray, reach: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the intervals of many values of one metric."""
     table = pa.table({metric.name: values, metric.name + REACH: reach, "_row": range(len(values))})
-    frame = engine.read(table).load(table.column_names).select("_row", *interval_ends(metric)).sort("_row")
+    rows = engine.read(table).load(table.column_names)
+    frame = with_interval_ends(rows, [metric]).select("_row", metric.name + LOW, metric.name + HIGH).sort("_row")
     found = engine.collect(frame)
     return tuple(found[metric.name + end].to_numpy(zero_copy_only=False) for end in (LOW, HIGH))
 

@@ -132,9 +132,9 @@ Result = TypeVar("Result", CellSums, SideSums)
 def _pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
     """Count pairs of distinct items among some items, in the three meanings."""
     return {
-        "counts": items * (items - 1) / 2,
-        "product": (weight * weight - squares) / 2,
-        "replication": weight * (weight - 1) / 2,
+        "counts": items * (items - 1) * 0.5,
+        "product": (weight * weight - squares) * 0.5,
+        "replication": weight * (weight - 1) * 0.5,
     }
 
 

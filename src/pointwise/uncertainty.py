@@ -36,7 +36,8 @@ INFLUENCE = "_influence"  # suffixes of the columns behind an interval
 ERROR = "_error"
 FREEDOM = "_df"
 REACH = "_reach"  # the error times the critical value
-_SQUARE, _FOURTH, _COUNTED, _TOTAL = "_square", "_fourth", "_counted", "_total"
+_SQUARE, _FOURTH, _COUNTED, _TOTAL, _MEAN = "_square", "_fourth", "_counted", "_total", "_mean"
+_X, _FACTOR = "_x", "_factor"
 
 _NO_SPREAD = 1e-12  # what rounding leaves of a standard error of zero
 _LONGEST_WAY = 700.0  # on the logit scale, before the exponential function overflows
@@ -109,8 +110,8 @@ def lift_with_intervals(
     spreads = [name + suffix for name in names for suffix in (ERROR, FREEDOM, REACH)]
     grouped = spread(rows, by, names, confidence=confidence, carry=sum_columns(item_metrics(metrics)))
     lifted = average(grouped, by, metrics=metrics, total_weight=total_weight, carry=[IDEAL_CLUSTERS, *spreads])
-    per_metric: list[Any] = [c for m in metrics for c in (*columns_of(m), *interval_ends(m))]
-    return lifted.select(*by, ITEMS, WEIGHT, SHARE, IDEAL_CLUSTERS, *per_metric)
+    per_metric = [c for m in metrics for c in (*columns_of(m), m.name + LOW, m.name + HIGH)]
+    return with_interval_ends(lifted, metrics).select(*by, ITEMS, WEIGHT, SHARE, IDEAL_CLUSTERS, *per_metric)
 
 
 def find_influences(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -119,7 +120,12 @@ def find_influences(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Met
     keys = {f"_key_{n}": _joinable(column) for n, column in enumerate(by)} or {"_key": nw.lit("")}
     keyed = sums.with_columns(*(expression.alias(key) for key, expression in keys.items()))
     columns = sum_columns(parts)
-    totals = add_up(keyed, list(keys), columns).rename({c: c + _TOTAL for c in columns})
+    weights = dict.fromkeys(defined_weight(m) for m in parts)
+    totals = add_up(keyed, list(keys), columns).select(
+        *keys,
+        *(nw.col(weight).alias(weight + _TOTAL) for weight in weights),
+        *((nw.col(m.name) / nw.col(defined_weight(m))).alias(m.name + _MEAN) for m in parts),
+    )
     rows = keyed.join(totals, on=list(keys), how="inner")
     rows = rows.with_columns(*(_influence(m).alias(m.name + INFLUENCE) for m in parts))
     combined = [_influence_of_means(m).alias(m.name + INFLUENCE) for m in metrics if m.means]
@@ -134,24 +140,20 @@ def _joinable(column: str) -> nw.Expr:
     return nw.when(nw.col(column).is_null()).then(nw.lit("")).otherwise(text)
 
 
-def _mean(name: str, weight: str) -> nw.Expr:
-    return nw.col(name + _TOTAL) / nw.col(weight + _TOTAL)
-
-
 def _influence(metric: Metric) -> nw.Expr:
     weight = defined_weight(metric)
     others = nw.col(weight + _TOTAL) - nw.col(weight)
-    excess = nw.col(metric.name) - _mean(metric.name, weight) * nw.col(weight)
+    excess = nw.col(metric.name) - nw.col(metric.name + _MEAN) * nw.col(weight)
     return nw.when((nw.col(weight) > 0) & (others > 0)).then(excess / others)
 
 
 def _influence_of_means(metric: Metric) -> nw.Expr:
     """Linearise a metric of means: its derivatives times the influences on the means."""
-    means = [_mean(part.name, defined_weight(part)) for part in item_metrics([metric])]
+    means = [nw.col(part.name + _MEAN) for part in item_metrics([metric])]
     terms = []
     for n, name in enumerate(metric.means):
         ends = [of_means(metric, [*means[:n], means[n] + step, *means[n + 1 :]]) for step in (_STEP, -_STEP)]
-        terms.append((ends[0] - ends[1]) / (2 * _STEP) * nw.col(name + INFLUENCE))
+        terms.append((ends[0] - ends[1]) * (0.5 / _STEP) * nw.col(name + INFLUENCE))
     return reduce(lambda a, b: a + b, terms)
 
 
@@ -183,6 +185,7 @@ def spread(
     grouped = add_up(rows, by, [*carry, IDEAL_CLUSTERS, *summed])
     clusters = nw.col(IDEAL_CLUSTERS).cast(nw.Int64)
     grouped = grouped.with_columns(clusters, *(_error(n) for n in names), *(_freedom(n) for n in names))
+    grouped = grouped.with_columns(*((2 / nw.col(n + FREEDOM) - 1).alias(n + _X) for n in names))
     spreads = [n + suffix for n in names for suffix in (ERROR, FREEDOM)]
     return grouped.select(*by, *carry, IDEAL_CLUSTERS, *spreads, *(_reach(n, confidence) for n in names))
 
@@ -190,7 +193,7 @@ def spread(
 def _powers(name: str) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
     influence = nw.col(name + INFLUENCE)
     square = influence * influence
-    counted = (~influence.is_null()).cast(nw.Int64)
+    counted = nw.when(influence.is_null()).then(nw.lit(0.0)).otherwise(nw.lit(1.0))
     return square.alias(name + _SQUARE), (square * square).alias(name + _FOURTH), counted.alias(name + _COUNTED)
 
 
@@ -200,44 +203,65 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _error(name: str) -> nw.Expr:
-    n = nw.col(name + _COUNTED).cast(nw.Float64)
-    error = ((n - 1) / n * nw.col(name + _SQUARE)).sqrt()
-    has_spread = (n > 1) & (nw.col(name + _SQUARE) > _NO_SPREAD * _NO_SPREAD)
-    return nw.when(has_spread).then(error).alias(name + ERROR)
+    n, square = nw.col(name + _COUNTED), nw.col(name + _SQUARE)
+    has_spread = (n > 1) & (square > _NO_SPREAD * _NO_SPREAD)
+    return nw.when(has_spread).then(((n - 1) / n * square).sqrt()).alias(name + ERROR)
 
 
 def _freedom(name: str) -> nw.Expr:
     square, fourth = nw.col(name + _SQUARE), nw.col(name + _FOURTH)
-    most = nw.col(name + _COUNTED).cast(nw.Float64) - 1
+    most = nw.col(name + _COUNTED) - 1
     return nw.when(fourth > 0).then(_within(3 * square * square / fourth, 1.0, most)).alias(name + FREEDOM)
 
 
 def _within(value: nw.Expr, low: float, high: nw.Expr) -> nw.Expr:
-    lesser = nw.when(value > high).then(high).otherwise(value)
-    return nw.when(lesser < low).then(nw.lit(low)).otherwise(lesser)
+    """Bring a value into a range; one that is missing must be dealt with outside."""
+    return nw.max_horizontal(nw.min_horizontal(value, high), nw.lit(low))
 
 
 def _reach(name: str, confidence: float) -> nw.Expr:
-    x = 2 / nw.col(name + FREEDOM) - 1
-    critical = nw.lit(0.0)
-    for coefficient in reversed(critical_polynomial(confidence)):
-        critical = critical * x + coefficient
+    critical, *others = (nw.lit(c) for c in reversed(critical_polynomial(confidence)))
+    for coefficient in others:
+        critical = critical * nw.col(name + _X) + coefficient
     return (critical * nw.col(name + ERROR)).alias(name + REACH)
 
 
-def interval_ends(metric: Metric) -> Iterator[nw.Expr]:
-    """Return both ends of a value's interval, symmetric on the logit scale where the range has two ends."""
-    value, reach = nw.col(metric.name), nw.col(metric.name + REACH)
-    least, most = metric.range
-    for sign, suffix in ((-1, LOW), (1, HIGH)):
-        if np.isfinite(least) and np.isfinite(most):
-            odds = (value - least) / (most - value)
-            way = _within(reach * (most - least) / ((value - least) * (most - value)), 0.0, nw.lit(_LONGEST_WAY))
-            end = least + (most - least) / (1 + (-sign * way).exp() / odds)
-            end = nw.when((value > least) & (value < most)).then(end)
-        else:
-            end = _within(value + sign * reach, least, nw.lit(most))
-        yield end.alias(metric.name + suffix)
+def _is_bounded(metric: Metric) -> bool:
+    return bool(np.isfinite(metric.range).all())
+
+
+def _odds_factor(metric: Metric) -> nw.Expr:
+    """Say how many times larger or smaller the odds of a value may be; null where there is no interval."""
+    value, reach, (least, most) = nw.col(metric.name), nw.col(metric.name + REACH), metric.range
+    way = reach * (most - least) / ((value - least) * (most - value))  # on the logit scale
+    is_inside = ~reach.is_null() & (value > least) & (value < most)
+    return nw.when(is_inside).then(_within(way, 0.0, nw.lit(_LONGEST_WAY)).exp()).alias(metric.name + _FACTOR)
+
+
+def with_interval_ends(lifted: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:
+    """Add both ends of every value's interval, symmetric on the logit scale where the metric's range has two ends.
+
+    Args:
+        lifted: Rows with `<metric>` and `<metric>_reach`.
+        metrics: Of which metrics.
+    """
+    metrics = tuple(metrics)
+    lifted = lifted.with_columns(*(_odds_factor(m) for m in metrics if _is_bounded(m)))
+    return lifted.with_columns(*(end for m in metrics for end in _interval_ends(m)))
+
+
+def _interval_ends(metric: Metric) -> Iterator[nw.Expr]:
+    value, reach, (least, most) = nw.col(metric.name), nw.col(metric.name + REACH), metric.range
+    if _is_bounded(metric):
+        factor, width, below, above = nw.col(metric.name + _FACTOR), most - least, value - least, most - value
+        low = least + width * (below / (below + above * factor))
+        high = least + width * (below * factor / (below * factor + above))
+    else:
+        low, high = (
+            nw.when(~reach.is_null()).then(_within(end, least, nw.lit(most))) for end in (value - reach, value + reach)
+        )
+    yield low.alias(metric.name + LOW)
+    yield high.alias(metric.name + HIGH)
 
 
 def two_sided_p_value(delta: float | None, error: float | None, freedom: float | None) -> float | None:
