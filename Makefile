@@ -26,9 +26,11 @@ bench: $(READY)  ## Measure speed and memory next to peers and limits; about a q
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/everyday.py
+	$(BIN)/python benchmarks/page.py
 
 bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and half an hour.
 	$(BIN)/python benchmarks/billion.py
+	$(BIN)/python benchmarks/page.py
 
 # What the browser tests need. Where it cannot be installed they are skipped, or fail if CI=true.
 browser: $(READY)
@@ -42,6 +44,7 @@ screenshot: browser  ## Take the picture of the demonstration's report that READ
 
 bench-spark: $(READY) java  ## Evaluate 20 million items on a Spark cluster of two executors.
 	$(BIN)/python benchmarks/spark.py --kill
+	$(BIN)/python benchmarks/page.py
 
 # What the Spark tests need. Where it cannot be installed they are skipped, or fail if CI=true.
 java:

@@ -1,127 +1,208 @@
-"""A billion items, through the command line; then large against large with more data than memory.
+"""A billion items, through the command line; then large against large with less memory than the data takes.
 
-    python benchmarks/billion.py [--items 1e9] [--truth 1e6] [--both 300e6] [--folder DIR]
+    python benchmarks/billion.py [--items 1e9] [--truth 1e6] [--limited 100e6] [--both 300e6] [--join] [--folder DIR]
 
-Needs about 25 GB of disk in all, and says so if there is less. Writes `benchmarks/results/billion.*`.
+Every case stands next to DuckDB itself, and its numbers next to those of hand-written SQL. A size of 0 leaves a case
+out. Needs about 25 GB of disk, and says at once if there is less. Writes `benchmarks/results/billion.*`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import shutil
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from _measure import in_process, save
-from large import run_sql, write
+from _measure import Bench, arguments, connect, count, run_command, say
+from large import HASH, JOIN, run_sql, write
 
 BYTES_PER_ITEM = 12  # of a generated file
+POINTWISE = Path(sys.executable).with_name("pointwise")
 
 
-def evaluate(ideal: Path, actual: Path, *words: str) -> dict[str, Any]:
+def evaluate(ideal: Path, actual: Path, *words: str, spill: Path, repeats: int) -> dict[str, Any]:
     """Run `pointwise evaluate` as a user would; return its time, its peak memory and its overall metrics."""
-    program = Path(sys.executable).with_name("pointwise")
-    start = time.perf_counter()
-    done = subprocess.run(
-        [program, "evaluate", ideal, actual, "--format", "json", *words], check=True, capture_output=True, text=True
-    )
-    seconds = time.perf_counter() - start
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
-    return {"seconds": seconds, "memory": memory, "overall": json.loads(done.stdout)["overall"]}
-
-
-def expect(ideal: Path, actual: Path) -> dict[str, float]:
-    """Compute precision and recall by hand, in SQL, under a memory limit of its own."""
-    connection = duckdb.connect(config={"preserve_insertion_order": False, "memory_limit": "16GB"})
-    connection.execute(f"""
-        CREATE TEMP TABLE cells AS SELECT i.cluster AS h, a.cluster AS j, count(*) AS tp
-        FROM '{ideal}' i JOIN '{actual}' a USING (item) GROUP BY ALL
-    """)
-    sides = {"recall": "h", "precision": "j"}
-    values = {}
-    for name, side in sides.items():
-        query = f"SELECT sum(s / w) / sum(w) FROM (SELECT sum(tp * tp)::DOUBLE s, sum(tp) w FROM cells GROUP BY {side})"
-        values[name] = connection.execute(query).fetchone()[0]
-    return values
-
-
-def check_disk(folder: Path, items: int) -> None:
-    """Stop early if the files will not fit."""
-    needed, free = items * BYTES_PER_ITEM * 1.5, shutil.disk_usage(folder).free
-    if needed > free:
-        sys.exit(f"{folder} has {free / 1e9:.0f} GB free; {items:,} items need about {needed / 1e9:.0f} GB.")
-
-
-def small_truth(folder: Path, items: int, truth: int) -> dict[str, Any]:
-    """Evaluate all items against a small truth, next to a hash of the file's two columns."""
-    connection = duckdb.connect(config={"preserve_insertion_order": False})
-    ideal, actual = folder / "truth.parquet", folder / "actual.parquet"
-    start = time.perf_counter()
-    write(connection, actual, items, items, moved=True)
-    print(f"generated {items:,} items in {time.perf_counter() - start:.0f} s, {actual.stat().st_size / 1e9:.1f} GB")
-    write(connection, ideal, truth, items, moved=False)
-    connection.close()
-    (hashed, _) = in_process(run_sql, f"SELECT sum(hash(item)), sum(hash(cluster)) FROM '{actual}'", 2)
-    ours = min((evaluate(ideal, actual) for _ in range(2)), key=lambda run: run["seconds"])
-    right = expect(ideal, actual)
-    return report(f"{truth:,} truth items against {items:,}", ours, right, hashed["seconds"], bar=1.3)
-
-
-def large_truth(folder: Path, items: int) -> dict[str, Any]:
-    """Evaluate large against large with less memory than the data takes."""
-    connection = duckdb.connect(config={"preserve_insertion_order": False})
-    ideal, actual = folder / "ideal_large.parquet", folder / "actual_large.parquet"
-    write(connection, ideal, items, items, moved=False)
-    write(connection, actual, items, items, moved=True)
-    connection.close()
-    ours = evaluate(ideal, actual, "--memory-limit", "6GB")
-    return report(f"{items:,} against {items:,} under 6 GB", ours, expect(ideal, actual), None)
-
-
-def report(
-    case: str, ours: dict[str, Any], right: dict[str, float], limit: float | None, bar: Any = ""
-) -> dict[str, Any]:
-    """Put a run next to its limit, and its numbers next to the right ones."""
-    difference = max(abs(ours["overall"][name] - value) for name, value in right.items())
+    runs = []
+    for _ in range(repeats):
+        with spilling(spill):
+            environment = {"TMPDIR": str(spill)}
+            command = [POINTWISE, "evaluate", ideal, actual, "--format", "json", *words]
+            output, seconds, memory = run_command(command, environment)
+        say(f"pointwise evaluate {' '.join(words)}: {seconds:.1f} s, {memory:.2f} GB")
+        runs.append({"seconds": seconds, "memory": memory, "overall": json.loads(output)["overall"]})
     return {
-        "case": case,
-        "pointwise s": ours["seconds"],
-        "peak GB": ours["memory"],
-        "DuckDB hash s": limit,
-        "ratio": ours["seconds"] / limit if limit else None,
-        "bar": bar,
-        "precision": ours["overall"]["precision"],
-        "recall": ours["overall"]["recall"],
-        "difference from SQL": difference,
+        "seconds": statistics.median(run["seconds"] for run in runs),
+        "memory": max(run["memory"] for run in runs),
+        "overall": runs[0]["overall"],
     }
 
 
+@contextmanager
+def spilling(folder: Path) -> Iterator[None]:
+    """Make a folder for what does not fit in memory, and remove it, whatever a program left there."""
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def expect(ideal: str, actual: str, spill: str) -> dict[str, float]:
+    """Compute precision and recall by hand, in SQL, under a memory limit of its own."""
+    with closing(connect(spill, memory_limit="12GB")) as connection:
+        connection.execute(f"""
+            CREATE TEMP TABLE cells AS SELECT i.cluster AS h, a.cluster AS j, count(*) AS tp
+            FROM '{ideal}' i JOIN '{actual}' a USING (item) GROUP BY ALL
+        """)
+        values = {}
+        for name, side in {"recall": "h", "precision": "j"}.items():
+            margins = f"SELECT sum(tp * tp)::DOUBLE AS s, sum(tp) AS w FROM cells GROUP BY {side}"
+            values[name] = connection.execute(f"SELECT sum(s / w) / sum(w) FROM ({margins})").fetchone()[0]
+        return values
+
+
+def generate(path: str, items: int, universe: int, moved: bool, spill: str) -> None:  # noqa: FBT001
+    """Write a clustering, in a process of its own so that the one that starts the commands stays small."""
+    with closing(connect(spill)) as connection:
+        write(connection, Path(path), items, universe, moved=moved)
+
+
+class Disk:
+    """A folder of generated files, which are removed after use unless they are kept."""
+
+    def __init__(self, bench: Bench, folder: Path, *, is_kept: bool) -> None:
+        self.bench, self.folder, self.is_kept = bench, folder, is_kept
+        self.spill = folder / "spill"
+
+    def clustering(self, name: str, items: int, universe: int, *, moved: bool) -> Path:
+        """Write a clustering if it is not there yet."""
+        path = self.folder / f"{name}_{items}_of_{universe}.parquet"
+        start = time.perf_counter()
+        with spilling(self.spill):
+            self.bench.in_process(generate, str(path), items, universe, moved, str(self.spill))
+        size = path.stat().st_size / 1e9
+        say(f"{name}: {items:,} items in {time.perf_counter() - start:.0f} s, {size:.1f} GB")
+        return path
+
+    def time_sql(self, query: str, repeats: int, memory_limit: str | None = None) -> tuple[float, float]:
+        """Time a query in a process of its own; return its seconds and its peak memory."""
+        with spilling(self.spill):
+            found, memory = self.bench.in_process(run_sql, query, repeats, memory_limit, str(self.spill))
+        say(f"DuckDB: {found['seconds']:.1f} s, {memory:.2f} GB")
+        return found["seconds"], memory
+
+    def expect(self, ideal: Path, actual: Path) -> dict[str, float]:
+        """Compute the right values by hand."""
+        say("the same by hand, to compare")
+        with spilling(self.spill):
+            return self.bench.in_process(expect, str(ideal), str(actual), str(self.spill))[0]
+
+    def drop(self, *paths: Path) -> None:
+        """Make room."""
+        for path in paths if not self.is_kept else ():
+            path.unlink()
+
+
+def small_truth(disk: Disk, items: int, truth: int) -> dict[str, Any]:
+    """Evaluate all items against a small truth, next to a hash of the file's two columns."""
+    actual = disk.clustering("actual", items, items, moved=True)
+    ideal = disk.clustering("truth", truth, items, moved=False)
+    repeats = disk.bench.repeats(3)
+    hashed = disk.time_sql(HASH.format("sum", actual), repeats)
+    ours = evaluate(ideal, actual, spill=disk.spill, repeats=repeats)
+    right = disk.expect(ideal, actual)
+    disk.drop(ideal, actual)
+    peer = "DuckDB: sum of hashes of its two columns"
+    return row(f"{truth:,} truth items against {items:,}", ours, right, peer=peer, theirs=hashed, bar=1.3)
+
+
+def large_truth(disk: Disk, items: int, limit: str, *, joins: bool, bar: float | None = None) -> dict[str, Any]:
+    """Evaluate large against large under a memory limit, next to DuckDB's bare join under the same."""
+    ideal = disk.clustering("ideal", items, items, moved=False)
+    actual = disk.clustering("actual", items, items, moved=True)
+    joined = disk.time_sql(JOIN.format(ideal, actual), 1, limit) if joins else None
+    ours = evaluate(ideal, actual, "--memory-limit", limit, spill=disk.spill, repeats=1)
+    right = disk.expect(ideal, actual)
+    disk.drop(ideal, actual)
+    peer = "DuckDB: bare join with a sum, same limit" if joins else ""
+    return row(f"{items:,} against {items:,} under {limit}", ours, right, peer=peer, theirs=joined, bar=bar)
+
+
+def row(
+    case: str,
+    ours: dict[str, Any],
+    right: dict[str, float],
+    *,
+    peer: str,
+    theirs: tuple[float, float] | None,
+    bar: float | None,
+) -> dict[str, Any]:
+    """Put a run next to its limit, and its numbers next to the right ones."""
+    seconds, memory = theirs or (None, None)
+    return {
+        "case": case,
+        "pointwise s": ours["seconds"],
+        "GB": ours["memory"],
+        "next to": peer,
+        "its s": seconds,
+        "its GB": memory,
+        "ratio": ours["seconds"] / seconds if seconds else None,
+        "at most": bar,
+        "precision": ours["overall"]["precision"],
+        "recall": ours["overall"]["recall"],
+        "difference from SQL": max(abs(ours["overall"][name] - value) for name, value in right.items()),
+    }
+
+
+def check_disk(folder: Path, options: argparse.Namespace) -> None:
+    """Stop at once if the files, and what joins spill, will not fit."""
+    both = max(options.limited, options.both)  # a join spills about as much as it reads
+    if options.folder:
+        items = options.items + options.truth + 2 * options.limited + 2 * options.both + 2 * both
+    else:
+        items = max(options.items + options.truth, 4 * both)
+    there = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    needed, free = items * BYTES_PER_ITEM * 1.5, shutil.disk_usage(folder).free + there
+    if needed > free:
+        sys.exit(
+            f"{folder} has {free / 1e9:.0f} GB free, but about {needed / 1e9:.0f} GB are needed. "
+            "Say --folder for another place, or take smaller sizes."
+        )
+
+
 def main() -> None:
-    """Run both cases, one after the other."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=lambda text: int(float(text)), default=1_000_000_000)
-    parser.add_argument("--truth", type=lambda text: int(float(text)), default=1_000_000)
-    parser.add_argument("--both", type=lambda text: int(float(text)), default=300_000_000)
+    """Run all cases, one after the other, and write what was found after each."""
+    parser = arguments(__doc__)
+    parser.add_argument("--items", type=count, default=1_000_000_000, help="to evaluate against a small truth")
+    parser.add_argument("--truth", type=count, default=1_000_000, help="items of the small truth")
+    parser.add_argument("--limited", type=count, default=100_000_000, help="items on both sides, under 4 GB")
+    parser.add_argument("--both", type=count, default=300_000_000, help="items on both sides, under 6 GB")
+    parser.add_argument("--join", action="store_true", help="time the bare join of the last case, too")
     parser.add_argument("--folder", type=Path, help="where to keep the generated files")
     options = parser.parse_args()
+    bench, rows = Bench.told_by(options), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        check_disk(folder, max(options.items, 3 * options.both))
-        rows = [small_truth(folder, options.items, options.truth)]
-        save("billion", "A billion items", rows)
-        if options.folder is None:
-            (folder / "actual.parquet").unlink()  # make room
-        rows.append(large_truth(folder, options.both))
-        save("billion", "A billion items", rows)
+        check_disk(folder, options)
+        disk = Disk(bench, folder, is_kept=options.folder is not None)
+        cases = [
+            (options.items, lambda: small_truth(disk, options.items, options.truth)),
+            (options.limited, lambda: large_truth(disk, options.limited, "4GB", joins=True, bar=1.5)),
+            (options.both, lambda: large_truth(disk, options.both, "6GB", joins=options.join)),
+        ]
+        for size, case in cases:
+            if size:
+                rows.append(case())
+                bench.save("billion", "A billion items", rows, quiet=True)
+    bench.save("billion", "A billion items", rows)
 
 
 if __name__ == "__main__":

@@ -2,115 +2,152 @@
 
     python benchmarks/everyday.py [--items 1000000]
 
-Prints tables and writes them to `benchmarks/results/everyday.*` and `growth.*`.
+Prints tables and writes them to `benchmarks/results/everyday.*` and `growth.*`. Times are medians of several runs; a
+command is a process of its own, from its start to its end.
 """
 
 from __future__ import annotations
 
-import argparse
+import io
 import math
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import numpy as np
-
-import pointwise as pw
-from _measure import best_of, in_process, save
+from _measure import Bench, arguments, connect, count, median_of, medians_of, say
 from large import write
 
 PAPER = {"ideal": [["i1", "i2"], ["i3"]], "actual": [["i1", "i3"], ["i2"]], "weights": {"i1": 1, "i2": 2, "i3": 3}}
+POINTWISE = str(Path(sys.executable).with_name("pointwise"))
 
 
-def command(*words: str, repeats: int = 5) -> float:
+def command(bench: Bench, *words: str | Path, repeats: int = 5) -> float:
     """Time a command as a process of its own."""
-    return best_of(lambda: subprocess.run(words, check=True, capture_output=True), repeats)
+    if bench.is_smoke and words[0] == POINTWISE:
+        return median_of(lambda: run_here(*words[1:]), 1)
+    return median_of(lambda: subprocess.run(words, check=True, capture_output=True), bench.repeats(repeats))
 
 
-def everyday(folder: Path, items: int) -> list[dict[str, Any]]:
-    """Time what people do most."""
-    pointwise = str(Path(sys.executable).with_name("pointwise"))
+def run_here(*words: str | Path) -> None:
+    """Run a command of pointwise in this process, which is quick and measures nothing."""
+    from pointwise.cli import app
+
+    with redirect_stdout(io.StringIO()):
+        failed = app([str(word) for word in words], standalone_mode=False)
+    if failed:
+        sys.exit(f"pointwise {words[0]} ended with {failed}")
+
+
+def starting(bench: Bench) -> Iterator[dict[str, Any]]:
+    """Time what people do first: start the program, and evaluate something small."""
+    import pointwise as pw
+
     data = pw.datasets.patentsview()
     truth, newest = str(data.truth), str(data.releases["2022-06-30"])
-    bare = command(sys.executable, "-c", "")
-    rows = [
-        {"work": "python -c ''", "s": bare},
-        {"work": "import pointwise", "s": command(sys.executable, "-c", "import pointwise"), "bar s": 0.3},
-        {"work": "pointwise --help", "s": command(pointwise, "--help"), "bar s": 0.4},
-        {"work": "pointwise evaluate, PatentsView", "s": command(pointwise, "evaluate", truth, newest), "bar s": 2.0},
-    ]
-    variants = [f"{name}={path}" for name, path in data.releases.items()]
-    rows.append(
-        {
-            "work": "pointwise compare, fifteen releases",
-            "s": command(pointwise, "compare", truth, *variants, repeats=2),
-            "bar s": 5.0,
-        }
-    )
+    variants = [f"{name}={path}" for name, path in data.releases.items()][: 2 if bench.is_smoke else None]
+    yield {"work": "python -c ''", "s": command(bench, sys.executable, "-c", "")}
+    seconds = command(bench, sys.executable, "-c", "import pointwise")
+    yield {"work": "import pointwise", "s": seconds, "at most": 0.3}
+    yield {"work": "pointwise --help", "s": command(bench, POINTWISE, "--help"), "at most": 0.4}
+    seconds = command(bench, POINTWISE, "evaluate", truth, newest)
+    yield {"work": "pointwise evaluate, PatentsView", "s": seconds, "at most": 2.0}
+    seconds = command(bench, POINTWISE, "compare", truth, *variants, repeats=3)
+    yield {"work": f"pointwise compare, {len(variants)} releases of PatentsView", "s": seconds, "at most": 5.0}
     pw.evaluate(**PAPER).close()
-    rows.append(
-        {"work": "pw.evaluate, three items", "s": best_of(lambda: pw.evaluate(**PAPER).overall, 20), "bar s": 0.1}
-    )
-    return rows + stored_run(folder, items) + ten_variants(folder, items)
+    seconds = median_of(lambda: pw.evaluate(**PAPER).overall, bench.repeats(21))
+    yield {"work": "pw.evaluate, three items", "s": seconds, "at most": 0.1}
 
 
-def stored_run(folder: Path, items: int) -> list[dict[str, Any]]:
+def stored_run(bench: Bench, folder: Path, items: int) -> Iterator[dict[str, Any]]:
     """Time questions to a stored run, next to the evaluation that made it."""
-    connection = duckdb.connect()
+    import pointwise as pw
+
     ideal, actual, run = folder / "ideal.parquet", folder / "actual.parquet", folder / "run"
-    write(connection, ideal, items, items, moved=False)
-    write(connection, actual, items, items, moved=True)
-    evaluation = pw.evaluate(ideal=ideal, actual=actual)
     attributes = folder / "attributes.parquet"
-    connection.execute(f"COPY (SELECT item, item % 50 AS kind FROM '{ideal}') TO '{attributes}'")
-    item = connection.execute(f"SELECT item FROM '{ideal}' LIMIT 1").fetchone()[0]
-    work = {
-        "evaluate": lambda: pw.evaluate(ideal=ideal, actual=actual).overall,
+    with closing(connect(folder / "spill")) as connection:
+        write(connection, ideal, items, items, moved=False)
+        write(connection, actual, items, items, moved=True)
+        connection.execute(f"COPY (SELECT item, item % 50 AS kind FROM '{ideal}') TO '{attributes}'")
+        item = connection.execute(f"SELECT min(item) FROM '{ideal}'").fetchone()[0]
+    evaluation = pw.evaluate(ideal=ideal, actual=actual)
+    calls = {
+        "pw.evaluate": lambda: pw.evaluate(ideal=ideal, actual=actual).overall,
         "save": partial(evaluation.save, run, overwrite=True),
-        "load": lambda: pw.load(run).overall,
-        "mistakes": lambda: pw.load(run).mistakes(20),
-        "explain an item": lambda: pw.load(run).explain(item=item),
-        "slice by a new attribute": lambda: pw.load(run).with_attributes(attributes).by_slice("kind").to_arrow(),
-        "worst clusters": lambda: pw.load(run).by_ideal_cluster().worst("recall", 20).to_arrow(),
+        "pw.load": lambda: pw.load(run).overall,
+        "load, mistakes": lambda: pw.load(run).mistakes(20),
+        "load, explain an item": lambda: pw.load(run).explain(item=item),
+        "load, slice by a new attribute": lambda: pw.load(run).with_attributes(attributes).by_slice("kind").to_arrow(),
+        "load, worst clusters": lambda: pw.load(run).by_ideal_cluster().worst("recall", 20).to_arrow(),
     }
-    return [{"work": f"{name}, {items:,} items", "s": best_of(call, 3)} for name, call in work.items()]
+    for name, call in calls.items():
+        yield {"work": f"{name}, {items:,} items", "s": median_of(call, bench.repeats(5))}
+    evaluation.close()
+    commands = {
+        "show": [],
+        "slice": ["--attributes", str(attributes), "--slice", "kind"],
+        "mistakes": [],
+        "explain": ["--item", str(item)],
+    }
+    for name, words in commands.items():
+        seconds = command(bench, POINTWISE, name, run, *words)
+        yield {"work": f"pointwise {name}, {items:,} items", "s": seconds}
 
 
-def ten_variants(folder: Path, items: int) -> list[dict[str, Any]]:
-    """Time a comparison of ten variants next to ten evaluations."""
+def ten_variants(bench: Bench, folder: Path, items: int) -> Iterator[dict[str, Any]]:
+    """Time a comparison of ten variants next to ten evaluations, in turn."""
+    import pointwise as pw
+
     ideal, actual = folder / "ideal.parquet", folder / "actual.parquet"
-    variants = {f"v{n}": actual for n in range(10)}
+    variants = {f"v{n}": actual for n in range(2 if bench.is_smoke else 10)}
 
     def compare() -> None:
         pw.compare(ideal=ideal, variants=variants).overall.to_arrow()
 
-    compared = best_of(compare, 1)
-    alone = best_of(lambda: [pw.evaluate(ideal=ideal, actual=actual).overall for _ in variants], 1)
-    return [
-        {"work": f"compare ten variants, {items:,} items", "s": compared},
-        {"work": f"ten evaluations, {items:,} items", "s": alone},
-    ]
+    def evaluate() -> None:
+        for variant in variants.values():
+            with pw.evaluate(ideal=ideal, actual=variant) as evaluation:
+                _ = evaluation.overall
+
+    compared, alone = medians_of(compare, evaluate, repeats=bench.repeats(3))
+    yield {"work": f"pw.compare, {len(variants)} variants, {items:,} items", "s": compared}
+    yield {"work": f"pw.evaluate, {len(variants)} times, {items:,} items", "s": alone}
 
 
-def evaluate_size(folder: str, items: int) -> float:
-    """Time an evaluation of a size."""
-    connection = duckdb.connect()
+def evaluate_size(ideal: str, actual: str, repeats: int) -> float:
+    """Time an evaluation."""
+    import pointwise as pw
+
+    def work() -> None:
+        with pw.evaluate(ideal=ideal, actual=actual) as evaluation:
+            _ = evaluation.overall
+
+    return median_of(work, repeats)
+
+
+def write_size(folder: str, items: int) -> tuple[str, str]:
+    """Write two clusterings of a size."""
     paths = [Path(folder) / f"{side}_{items}.parquet" for side in ("ideal", "actual")]
-    for path, moved in zip(paths, (False, True), strict=True):
-        write(connection, path, items, items, moved=moved)
-    return best_of(lambda: pw.evaluate(ideal=paths[0], actual=paths[1]).overall, 3)
+    with closing(connect(Path(folder) / "spill")) as connection:
+        for path, moved in zip(paths, (False, True), strict=True):
+            write(connection, path, items, items, moved=moved)
+    return str(paths[0]), str(paths[1])
 
 
-def growth(folder: Path, items: int) -> list[dict[str, Any]]:
+def growth(bench: Bench, folder: Path, items: int) -> list[dict[str, Any]]:
     """Time 1, 2, 4 and 8 times a size, and fit the exponent of growth."""
-    sizes = [items * factor for factor in (1, 2, 4, 8)]
+    import numpy as np
+
+    sizes = [items * factor for factor in ((1, 2) if bench.is_smoke else (1, 2, 4, 8))]
     rows = []
     for size in sizes:
-        seconds, memory = in_process(evaluate_size, str(folder), size)
+        say(f"growth: {size:,} items")
+        paths, _ = bench.in_process(write_size, str(folder), size)
+        seconds, memory = bench.in_process(evaluate_size, *paths, bench.repeats(5))
         rows.append(
             {"items on each side": f"{size:,}", "s": seconds, "GB": memory, "µs per item": seconds / size * 1e6}
         )
@@ -120,12 +157,22 @@ def growth(folder: Path, items: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Measure and write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=lambda text: int(float(text)), default=1_000_000)
+    parser = arguments(__doc__)
+    parser.add_argument("--items", type=count, default=1_000_000, help="of the stored run; growth starts at twice that")
     options = parser.parse_args()
+    bench = Bench.told_by(options)
     with tempfile.TemporaryDirectory() as temporary:
-        save("everyday", "Everyday work", everyday(Path(temporary), options.items))
-        save("growth", "Growth", growth(Path(temporary), 2 * options.items))
+        folder, rows = Path(temporary), []
+        for part in (
+            starting(bench),
+            stored_run(bench, folder, options.items),
+            ten_variants(bench, folder, options.items),
+        ):
+            for row in part:
+                say(row["work"])
+                rows.append(row)
+        bench.save("everyday", "Everyday work", rows)
+        bench.save("growth", "Growth", growth(bench, folder, 2 * options.items))
 
 
 if __name__ == "__main__":

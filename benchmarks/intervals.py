@@ -5,11 +5,12 @@ that tears some clusters apart and merges others. Its values are the truth. Then
 ideal clusters at a time, 2,000 times, and each time the intervals are computed by the code that users run. Members
 of actual clusters outside the drawn truth count as wrong (`outside="wrong"`), so that over-merging is visible.
 
-    python benchmarks/intervals.py
+    python benchmarks/intervals.py [--repeats 2000] [--clusters 200]
 
 writes benchmarks/results/intervals.json and intervals.md. It takes about a minute.
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
+from _measure import RESULTS, count
 from pointwise.bootstrap import find_ends
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
 from pointwise.deltas import VARIANT, Pair, spread_pairs
@@ -25,10 +27,9 @@ from pointwise.metrics import find_metrics
 from pointwise.student import critical_value
 from pointwise.uncertainty import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
 
-RESULTS = Path(__file__).parent / "results"
 METRICS = find_metrics(["precision", "recall", "jaccard_distance"])
 NAMES = [m.name for m in METRICS]
-POPULATION, CLUSTERS, REPEATS, RESAMPLES = 100_000, 200, 2_000, 400
+POPULATION, RESAMPLES = 100_000, 400
 REPEAT = "repeat"
 
 
@@ -101,7 +102,7 @@ def hold(low, high, truth):
     return float(np.mean((low <= truth) & (truth <= high)))
 
 
-def study(name, exponent, most, seed=0):
+def study(name, exponent, most, *, repeats, clusters, seed=0):
     """Run the simulation for one law of sizes."""
     generator, engine = np.random.default_rng(seed), start_engine()
     ideal = np.repeat(np.arange(POPULATION), draw_sizes(generator, exponent, most))
@@ -111,7 +112,7 @@ def study(name, exponent, most, seed=0):
         for variant, split in (("baseline", 0.3), ("again", 0.3), ("experiment", 0.18))
     }
     truth = {v: {n: s[n].sum() / weight.sum() for n in NAMES} for v, s in runs.items()}
-    drawn = generator.integers(0, POPULATION, (REPEATS, CLUSTERS))
+    drawn = generator.integers(0, POPULATION, (repeats, clusters))
     frames = {v: as_frame(engine, s, weight, drawn, v) for v, s in runs.items()}
     rows = [*cover_values(generator, engine, frames["baseline"], runs["baseline"], weight, drawn, truth["baseline"])]
     rows += cover_deltas(generator, engine, frames, runs, weight, drawn, truth)
@@ -182,11 +183,17 @@ def draw(rows):
 
 def main():
     """Run all studies and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=count, default=2_000, help="how many truths to draw")
+    parser.add_argument("--clusters", type=count, default=200, help="ideal clusters of each")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write the tables to")
+    options = parser.parse_args()
+    sizes = {"repeats": options.repeats, "clusters": options.clusters}
     laws = (("power law 2.5, at most 100", 2.5, 100), ("power law 2, at most 100", 2.0, 100))
-    rows = [row for name, exponent, most in laws for row in study(name, exponent, most)]
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "intervals.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    (RESULTS / "intervals.md").write_text(draw(rows), encoding="utf-8")
+    rows = [row for name, exponent, most in laws for row in study(name, exponent, most, **sizes)]
+    options.results.mkdir(parents=True, exist_ok=True)
+    (options.results / "intervals.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    (options.results / "intervals.md").write_text(draw(rows), encoding="utf-8")
     print(draw(rows))
 
 

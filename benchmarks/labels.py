@@ -2,34 +2,27 @@
 
     python benchmarks/labels.py [--largest 10000000]
 
-Prints a table and writes it to `benchmarks/results/labels.json` and `labels.md`. Times are the least of several
-runs, both sides in turn on the same arrays. Memory is the peak that one call allocates, as a multiple of the two
-label arrays.
+Prints a table and writes it to `benchmarks/results/labels.*`. Times are medians of several runs, all calls in turn on
+the same arrays; a call that takes long is run once. *memory* is the peak that one call allocates, as a multiple of the
+two label arrays.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-import sklearn
-from sklearn.metrics import adjusted_rand_score
 
-from pointwise.labels import scores
+from _measure import Bench, arguments, count, markdown, medians_of, say
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 KINDS = ("int", "sparse int", "string")
 BAR = 5
-SECONDS = 0.5  # that repeats of one measurement may take, beyond the first
-RESULTS = Path(__file__).parent / "results"
-COLUMNS = ("items", "clusters", "labels", "pointwise ms", "weighted ms", "scikit-learn ms", "ratio", "memory", "")
-HEADER = ("| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS))
+SECONDS = 0.5  # that more than the least number of repeats may take
+PATIENCE = 20.0  # seconds; what takes longer is not repeated
 
 
 def make_labels(kind: str, items: int, clusters: int, *, seed: int) -> np.ndarray:
@@ -43,21 +36,16 @@ def make_labels(kind: str, items: int, clusters: int, *, seed: int) -> np.ndarra
     return drawn
 
 
-def least_times(*calls: Callable[[], object]) -> list[float]:
-    """Time several calls in turn, and keep the least time of each, in milliseconds."""
-    least = [float("inf")] * len(calls)
-    end = time.perf_counter() + SECONDS
-    for _ in range(100):
-        for position, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            least[position] = min(least[position], (time.perf_counter() - start) * 1e3)
-        if time.perf_counter() > end:
-            break
-    return least
+def medians_in_turn(bench: Bench, *calls: Callable[[], object]) -> list[float]:
+    """Time several calls in turn, once if that takes long, and keep the median of each, in milliseconds."""
+    start = time.perf_counter()
+    medians = medians_of(*calls, repeats=1)
+    if not bench.is_smoke and time.perf_counter() - start < PATIENCE:
+        medians = medians_of(*calls, repeats=3, most=100, seconds=SECONDS)
+    return [seconds * 1e3 for seconds in medians]
 
 
-def peak_memory(call: Callable[[], object]) -> int:
+def allocated(call: Callable[[], object]) -> int:
     """Measure the most bytes that a call holds at one time."""
     tracemalloc.start()
     call()
@@ -66,55 +54,54 @@ def peak_memory(call: Callable[[], object]) -> int:
     return peak
 
 
-def measure(kind: str, items: int, clusters: int) -> dict[str, object]:
+def measure(bench: Bench, kind: str, items: int, clusters: int) -> dict[str, Any]:
     """Measure one row of the table."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from pointwise.labels import scores
+
     true, pred = (make_labels(kind, items, clusters, seed=seed) for seed in (1, 2))
     weight = np.random.default_rng(3).random(items) + 0.1
     scores(true[:10], pred[:10])  # so that nothing is loaded inside a measurement
-    ours = min(least_times(lambda: scores(true, pred)))
-    weighted = min(least_times(lambda: scores(true, pred, sample_weight=weight)))
-    again, theirs = least_times(lambda: scores(true, pred), lambda: adjusted_rand_score(true, pred))
-    ours = min(ours, again)
-    memory = peak_memory(lambda: scores(true, pred)) / (true.nbytes + pred.nbytes)
-    values = (items, clusters, kind, ours, weighted, theirs, theirs / ours, memory)
-    return dict(zip(COLUMNS, values, strict=False))
+    ours, weighted, theirs = medians_in_turn(
+        bench,
+        lambda: scores(true, pred),
+        lambda: scores(true, pred, sample_weight=weight),
+        lambda: adjusted_rand_score(true, pred),
+    )
+    return {
+        "items": items,
+        "clusters": clusters,
+        "labels": kind,
+        "pointwise ms": ours,
+        "weighted ms": weighted,
+        "scikit-learn ms": theirs,
+        "times faster": theirs / ours,
+        "at least": BAR,
+        "memory": allocated(lambda: scores(true, pred)) / (true.nbytes + pred.nbytes),
+    }
 
 
-def rows(largest: int) -> Iterator[dict[str, object]]:
+def rows(bench: Bench, largest: int) -> Iterator[dict[str, Any]]:
     """Measure all rows, small ones first."""
-    for items in SIZES:
-        for clusters in (items // 10, 100):
-            for kind in KINDS if items <= largest else ():
-                yield measure(kind, items, clusters)
-
-
-def as_line(row: dict[str, object]) -> str:
-    """Write one row of a Markdown table."""
-    items, clusters, kind, *numbers = row.values()
-    verdict = "" if row["ratio"] >= BAR else f"below {BAR}"
-    shown = [f"{items:,}", f"{clusters:,}", kind, *(f"{number:,.2f}" for number in numbers), verdict]
-    return "| " + " | ".join(shown) + " |"
-
-
-def write(measured: list[dict[str, object]]) -> None:
-    """Write all rows so far, so that a run that is stopped leaves what it found."""
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "labels.json").write_text(json.dumps({"versions": versions, "rows": measured}, indent=1) + "\n")
-    (RESULTS / "labels.md").write_text("\n".join([*HEADER, *map(as_line, measured)]) + "\n")
+    for items in (size for size in SIZES if size <= largest):
+        for clusters in dict.fromkeys((items // 10, 100)):
+            for kind in KINDS:
+                yield measure(bench, kind, items, clusters)
 
 
 def main() -> None:
-    """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave out larger sizes")
-    largest = parser.parse_args().largest
-    print(*HEADER, sep="\n")
-    measured = []
-    for row in rows(largest):
+    """Measure, and write after every row, so that a run that is stopped leaves what it found."""
+    parser = arguments(__doc__)
+    parser.add_argument("--largest", type=count, default=SIZES[-1], help="leave out larger sizes")
+    options = parser.parse_args()
+    bench = Bench.told_by(options)
+    measured: list[dict[str, Any]] = []
+    for row in rows(bench, options.largest):
         measured.append(row)
-        print(as_line(row), flush=True)
-        write(measured)
+        say(markdown([row]).splitlines()[-1])
+        bench.save("labels", "Label arrays", measured, packages=["scikit-learn"], quiet=True)
+    bench.save("labels", "Label arrays", measured, packages=["scikit-learn"])
 
 
 if __name__ == "__main__":

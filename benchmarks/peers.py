@@ -2,35 +2,48 @@
 
     python benchmarks/peers.py [--largest 1000000]
 
-Needs the dependency group `bench`. Every peer is given its own favourite form of input, made beforehand. A peer that
-took over five seconds is not asked for the next size; one that fails says why. Writes `benchmarks/results/peers.*`.
+Needs the dependency group `bench`. Every peer is given its own favourite form of input, made beforehand, in a process
+of its own, whose peak memory is shown. A peer that took over five seconds is not asked for the next size, one that
+takes over half a minute is stopped, and one that fails says why. Times are medians of several runs where a run takes
+less than five seconds. Writes `benchmarks/results/peers.*`.
 """
 
 from __future__ import annotations
 
-import argparse
+import multiprocessing
+import os
+import resource
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-from _measure import best_of, save
+from _measure import Bench, arguments, count, median_of, peak_memory, say
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PATIENCE = 5.0  # seconds
+LIMIT = 30.0  # seconds
+PACKAGES = ("scikit-learn", "genieclust", "er-evaluation", "clusim", "bcubed")
 
 Labels = np.ndarray[Any, Any]
 Prepared = Callable[[], object]
 
 
-def make_labels(items: int) -> tuple[Labels, Labels]:
-    """Cluster items by tens, and move every tenth item elsewhere."""
+def make_labels(items: int, clusters: int) -> tuple[Labels, Labels]:
+    """Cluster items evenly, and move every tenth item elsewhere."""
     random = np.random.default_rng(items)
-    ideal = np.arange(items) // 10
-    actual = np.where(random.random(items) < 0.1, random.integers(0, items // 10, items), ideal)
+    ideal = np.arange(items) * clusters // items
+    actual = np.where(random.random(items) < 0.1, random.integers(0, clusters, items), ideal)
     return ideal, actual
+
+
+SHAPES: dict[str, Callable[[int], int]] = {
+    "ten items each": lambda items: items // 10,
+    "100 in all": lambda items: 100,  # noqa: ARG005
+}
 
 
 def pointwise_labels(ideal: Labels, actual: Labels) -> Prepared:
@@ -121,32 +134,86 @@ PEERS: dict[str, Callable[[Labels, Labels], Prepared]] = {
 }
 
 
-def measure(prepare: Callable[[Labels, Labels], Prepared], sizes: list[int]) -> dict[str, Any]:
-    """Time one peer at growing sizes until it takes too long or fails."""
-    times: dict[str, Any] = {}
+def serve(pipe: Connection, name: str, shape: str, sizes: list[int], patience: float = PATIENCE) -> None:
+    """Time one peer at growing sizes until it takes too long or fails, and send what was found after each."""
+    warnings.simplefilter("ignore")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))  # so that who asks for more fails by itself
     for items in sizes:
-        column = f"{items:,} items, ms"
         try:
-            work = prepare(*make_labels(items))
-            seconds = best_of(work, 1)
-            seconds = min(seconds, best_of(work, 5)) if seconds < PATIENCE / 5 else seconds
+            seconds = measure(PEERS[name](*make_labels(items, SHAPES[shape](items))), patience)
         except Exception as error:  # noqa: BLE001  # whatever a peer raises is its result
-            times[column] = type(error).__name__
-            break
-        times[column] = seconds * 1000
-        if seconds > PATIENCE:
-            break
-    return times
+            is_missing = isinstance(error, ModuleNotFoundError)
+            pipe.send(("not installed" if is_missing else type(error).__name__, peak_memory()))
+            return
+        pipe.send((seconds * 1000, peak_memory()))
+        if seconds > patience:
+            return
+
+
+def measure(work: Prepared, patience: float) -> float:
+    """Time a call: the median of several unless it takes long."""
+    first = median_of(work, 1)
+    if first > patience:
+        return first
+    return median_of(work, 5 if first < patience / 5 else 3)
+
+
+def hear(bench: Bench, name: str, shape: str, sizes: list[int]) -> dict[str, Any]:
+    """Let a peer run in a process of its own, and make a row of what it sends."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    args = (theirs, name, shape, sizes)
+    if bench.is_smoke:
+        serve(*args, patience=0.0)
+        theirs.close()
+        return row(name, shape, zip(sizes, messages(ours), strict=False))
+    process = context.Process(target=serve, args=args)
+    process.start()
+    theirs.close()
+    found = row(name, shape, zip(sizes, messages(ours, process), strict=False))
+    process.kill()
+    process.join()
+    return found
+
+
+def messages(pipe: Connection, process: Any = None) -> Iterator[tuple[Any, float | None]]:
+    """Yield what a peer sends until it is done, takes too long or dies."""
+    try:
+        while pipe.poll(LIMIT):
+            yield pipe.recv()
+        yield f"over {LIMIT:.0f} s", None
+    except EOFError:
+        if process is not None:
+            process.join()
+            if process.exitcode:
+                yield f"died ({process.exitcode})", None
+
+
+def row(name: str, shape: str, found: Iterable[tuple[int, tuple[Any, float | None]]]) -> dict[str, Any]:
+    """Lay out what a peer sent."""
+    times: dict[str, Any] = {}
+    peak = None
+    for items, (time, memory) in found:
+        times[f"{items:,} items, ms"] = time
+        peak = memory or peak
+    return {"clusters": shape, "peer": name, **times, "peak GB": peak}
 
 
 def main() -> None:
     """Measure all peers and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=lambda text: int(float(text)), default=SIZES[-1])
-    largest = parser.parse_args().largest
-    warnings.simplefilter("ignore")
-    sizes = [size for size in SIZES if size <= largest]
-    save("peers", "Peers", [{"peer": name} | measure(prepare, sizes) for name, prepare in PEERS.items()])
+    parser = arguments(__doc__)
+    parser.add_argument("--largest", type=count, default=SIZES[-1], help="leave out larger sizes")
+    options = parser.parse_args()
+    sizes = [size for size in SIZES if size <= options.largest]
+    bench = Bench.told_by(options)
+    rows = []
+    for shape in list(SHAPES)[: 1 if bench.is_smoke else None]:
+        for name in PEERS:
+            say(f"{name}, clusters: {shape}")
+            rows.append(hear(bench, name, shape, sizes))
+            bench.save("peers", "Other packages", rows, packages=PACKAGES, quiet=True)
+    bench.save("peers", "Other packages", rows, packages=PACKAGES)
 
 
 if __name__ == "__main__":

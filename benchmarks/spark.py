@@ -1,12 +1,13 @@
 """Spark: a whole evaluation next to hand-written Spark SQL of the same join, cells and margins, on two executors.
 
-Run with `python benchmarks/spark.py [--items 20e6] [--repeats 1] [--folder DIR] [--kill]`. With `--kill`, an
-executor process is killed in the middle of another evaluation, whose result must be the same.
+    python benchmarks/spark.py [--items 20e6] [--repeats 3] [--folder DIR] [--kill]
+
+Times are medians of the repeats. With `--kill`, an executor process is killed in the middle of another evaluation,
+whose result must be the same. Writes `benchmarks/results/spark.*`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from _measure import best_of, save
+from _measure import Bench, arguments, count, median_of
 
 MASTER = "local-cluster[2,1,2048]"
 CONF = {
@@ -115,18 +116,18 @@ def measure(session: Any, folder: Path, case: str, items: int, repeats: int) -> 
     def run(name: str, work: Any) -> None:
         values[name] = work(session, *paths)
 
-    seconds = {"sql": best_of(lambda: run("sql", by_hand), repeats)}
+    seconds = {"sql": median_of(lambda: run("sql", by_hand), repeats)}
     before = shuffled(session)
-    seconds["ours"] = best_of(lambda: run("ours", ours), repeats)
+    seconds["ours"] = median_of(lambda: run("ours", ours), repeats)
     after = shuffled(session)
     assert _agree(values["ours"], values["sql"]), values
     per_item = {key: (after[key] - before[key]) / repeats / (2 * items) for key in before}
     return {
-        "case": f"{items:.0e} against {items:.0e} items, {case}",
+        "case": f"{items:,} against {items:,}, {case}",
         "pointwise s": seconds["ours"],
         "Spark SQL s": seconds["sql"],
         "ratio": seconds["ours"] / seconds["sql"],
-        "bar": 1.3,
+        "at most": 1.3,
         "shuffle bytes written per row": per_item["shuffleWriteBytes"],
         "shuffle bytes read per row": per_item["shuffleReadBytes"],
         "precision": values["ours"][0],
@@ -156,29 +157,30 @@ def kill_in_the_middle(session: Any, folder: Path, items: int, row: dict[str, An
 
 def main() -> None:
     """Start a cluster, generate the data where it is missing, measure, and write the table."""
-    from pointwise.engines import start_spark
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=float, default=20e6)
-    parser.add_argument("--repeats", type=int, default=1)
+    parser = arguments(__doc__)
+    parser.add_argument("--items", type=count, default=20_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where to keep the generated files")
     parser.add_argument("--kill", action="store_true", help="kill an executor in the middle of an evaluation")
     options = parser.parse_args()
+    bench, items = Bench.told_by(options), options.items
+
+    from pointwise.engines import start_spark
+
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = start_spark(master=MASTER, conf=CONF).session
     session.sparkContext.setLogLevel("OFF")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        items = int(options.items)
         generate(session, folder, items)
         measure(session, folder, "even", items, 1)  # the first run pays for starting and compiling
-        rows = [measure(session, folder, case, items, options.repeats) for case in CASES]
+        rows = [measure(session, folder, case, items, bench.repeats(options.repeats)) for case in CASES]
         rows[1]["time / even"] = rows[1]["pointwise s"] / rows[0]["pointwise s"]
         if options.kill:
             rows.append(kill_in_the_middle(session, folder, items, rows[0]))
     session.stop()
-    save("spark", "Spark, two executors of one core and 2 GB", rows)
+    bench.save("spark", "Spark, two executors of one core and 2 GB", rows, packages=["pyspark"])
 
 
 if __name__ == "__main__":

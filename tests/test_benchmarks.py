@@ -1,0 +1,114 @@
+"""The benchmarks run, and the performance page shows what they found."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "benchmarks"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("[!_]*.py"))
+TINY = {
+    "everyday.py": ["--smoke", "--items", "1000"],
+    "billion.py": ["--smoke", "--items", "1e4", "--truth", "100", "--limited", "1e4", "--both", "0"],
+    "peers.py": ["--smoke", "--largest", "1000"],
+    "large.py": ["--smoke", "--items", "1e4", "--truth", "1000", "--both", "1e4"],
+    "intervals.py": ["--repeats", "3", "--clusters", "50"],
+    "labels.py": ["--smoke", "--largest", "1000"],
+    "saving.py": ["--items", "1000"],
+}
+TABLES = {
+    "everyday.py": ["everyday", "growth"],
+    "billion.py": ["billion"],
+    "peers.py": ["peers"],
+    "large.py": ["large", "profile"],
+    "intervals.py": [],  # its table stands on another page
+    "labels.py": ["labels"],
+    "saving.py": [],
+    "spark.py": ["spark"],
+}
+
+
+def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(FOLDER / script), *words], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def runs(results):
+    """Start all at once, two at a time: most of their time is that of starting."""
+
+    def words(script: str) -> list[str]:
+        return TINY[script] if script == "saving.py" else [*TINY[script], "--results", str(results)]
+
+    with ThreadPoolExecutor(2) as pool:
+        helps = {script: pool.submit(run, script, "--help") for script in SCRIPTS}
+        tiny = {script: pool.submit(run, script, *words(script)) for script in TINY}
+        return {"help": {s: f.result() for s, f in helps.items()}, "tiny": {s: f.result() for s, f in tiny.items()}}
+
+
+def test_every_script_is_tried():
+    assert set(SCRIPTS) == {*TINY, "spark.py", "page.py"}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_script_answers_help(runs, script):
+    done = runs["help"][script]
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: ")
+
+
+@pytest.mark.parametrize("script", TINY)
+def test_script_runs_to_its_end(runs, results, script):
+    done = runs["tiny"][script]
+    assert done.returncode == 0, done.stderr
+    for name in TABLES[script]:
+        found = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        assert found["rows"]
+        assert {"python", "pointwise", "duckdb", "commit", "date"} <= set(found["machine"])
+        assert (results / f"{name}.md").exists()
+
+
+def test_page_has_a_place_for_every_table():
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    places = re.findall(r"<!-- table: (\w+) -->", page)
+    assert sorted(places) == sorted(name for names in TABLES.values() for name in names)
+
+
+def test_page_shows_the_recorded_results():
+    done = run("page.py", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_page_is_filled_from_results(tmp_path):
+    row = {"case": "a", "ms": 3041.06, "items": 1000, "ratio": 0.98765, "rest": None}
+    (tmp_path / "some.json").write_text(json.dumps({"machine": {"cores": 2}, "rows": [row]}), encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("Before\n<!-- table: some -->\nold\n<!-- end -->\n<!-- table: none -->\n<!-- end -->\n")
+    words = ["--page", str(page), "--results", str(tmp_path)]
+    assert run("page.py", *words, "--check").returncode == 1
+    assert run("page.py", *words).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| a | 3,040 | 1,000 | 0.988 |  |" in text
+    assert "<sub>cores 2</sub>" in text
+    assert "*Not measured yet.*" in text
+    assert "old" not in text
+    assert run("page.py", *words, "--check").returncode == 0
+
+
+def test_billion_says_at_once_that_the_disk_is_too_small(tmp_path):
+    done = run("billion.py", "--items", "1e15", "--folder", str(tmp_path))
+    assert done.returncode == 1
+    assert "GB are needed" in done.stderr
