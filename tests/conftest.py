@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -12,26 +12,19 @@ from hypothesis import HealthCheck, settings
 
 from pointwise.engines import Engine, start_engine, start_spark
 
-EXAMPLES = {
+for name, number in {
     "duckdb": 8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
     "spark": 1,  # some twenty jobs each: what is wrong with an engine shows in few examples
-}
-for name, number in EXAMPLES.items():
+}.items():
     settings.register_profile(
         name,
         deadline=None,  # a busy machine is not a bug
         max_examples=number,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
-settings.load_profile("duckdb")
+settings.load_profile("duckdb")  # the other is for `pytest -m spark --hypothesis-profile=spark`
 
-# Which tests of an engine run on Spark too: all of the paper, and of the others those that differ most between engines.
-# Not the laws: planning all metrics at once takes Spark minutes.
-ON_SPARK = {
-    "test_paper": "",
-    "test_errors": "corrupt|repeated_item|null|float_ids|different_types|no_common|bad_weight|csv",
-}
-
+CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
 SPARK = {
     "spark.driver.host": "127.0.0.1",
@@ -54,27 +47,33 @@ def spark() -> Iterator:
             pytest.fail("Spark tests must run in CI, but there is no Java.")
         pytest.skip("Spark tests need Java, which is not installed.")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    session = start_spark(master="local-cluster[2,1,1024]", conf=SPARK).session
+    connect = {"spark.plugins": CONNECT, "spark.connect.grpc.binding.port": str(_free_port())}
+    session = start_spark(master="local-cluster[2,1,1024]", conf=SPARK | connect).session
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
 
 
-def pytest_generate_tests(metafunc) -> None:
-    """Run tests that take an engine on DuckDB, and some on Spark too."""
-    if "engine" in metafunc.fixturenames:
-        kinds = ["duckdb"]
-        pattern = ON_SPARK.get(metafunc.module.__name__.rsplit(".", 1)[-1])
-        if pattern is not None and re.search(pattern, metafunc.function.__name__):
-            kinds.append(pytest.param("spark", marks=pytest.mark.spark))
-        metafunc.parametrize("engine", kinds, indirect=True)
+@pytest.fixture(scope="session")
+def spark_connect(spark) -> Iterator:
+    """Return a session of Spark Connect, a client of the same cluster."""
+    from pyspark.sql.connect.session import SparkSession
+
+    port = spark.conf.get("spark.connect.grpc.binding.port")
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    yield session
+    session.stop()
 
 
-@pytest.fixture
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 def engine(request) -> Iterator[Engine]:
-    """Return an engine of one's own; tests of the laws run on each kind."""
-    settings.load_profile(request.param)
+    """Return an engine of one's own; every law and every error holds on each kind."""
     engine = start_spark(request.getfixturevalue("spark")) if request.param == "spark" else start_engine()
     yield engine
     engine.close()
-    settings.load_profile("duckdb")

@@ -19,6 +19,7 @@ import oracle
 from strategies import DYADIC, REAL, WHOLE, Case, cases
 
 BUILT_IN = list(METRICS)
+FEW = max(1, settings.default.max_examples // 2)
 PER_ITEM = [name for name in BUILT_IN if not METRICS[name].means]
 
 
@@ -53,7 +54,7 @@ def test_law_1_agreement_with_the_oracle(engine, case):
         same(evaluation.overall.values[name], oracle.value(name, case.ideal, case.actual, case.fractions))
 
 
-@settings(max_examples=4)
+@settings(max_examples=FEW)
 @given(case=cases(WHOLE))
 def test_law_1_every_level_agrees_with_the_oracle(engine, case):
     attributes = pa.table({"item": list(case.weights), "parity": [int(i[1:]) % 2 for i in case.weights]})
@@ -125,7 +126,7 @@ def test_law_4_whole_weights_equal_replicated_items(engine, case):
         same(copies.overall.values[name], original.values[name])
 
 
-@settings(max_examples=3)  # six tables of all metrics each
+@settings(max_examples=FEW)  # six tables of all metrics each
 @given(case=cases(DYADIC))
 def test_law_5_and_11_parts_recombine_to_the_whole(engine, case):
     attributes = pa.table({"item": list(case.weights), "third": [int(i[1:]) % 3 for i in case.weights]})

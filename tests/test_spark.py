@@ -28,6 +28,10 @@ WEIGHTS = {"i1": 1, "i2": 2, "i3": 3}
 
 @pytest.fixture
 def frames(spark):
+    return make_frames(spark)
+
+
+def make_frames(spark):
     rows = [(item, IDEAL[item], ACTUAL[item], WEIGHTS[item], item == "i1") for item in IDEAL]
     table = spark.createDataFrame(rows, "item string, ideal string, actual string, w int, first boolean")
     ideal = table.selectExpr("item", "ideal AS cluster", "w", "first")
@@ -116,7 +120,6 @@ def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     assert [float(row["precision"]) for row in rows] == [row["precision"] for row in expected]
 
 
-@pytest.mark.skip(reason="comparisons on Spark do not agree with DuckDB closely enough yet")
 def test_comparison_mistakes_and_related_metrics(frames):
     both = {"baseline": frames["actual"], "experiment": frames["ideal"]}
     ours = pw.compare(ideal=frames["ideal"], variants=both, weight="w")
@@ -131,6 +134,22 @@ def test_comparison_mistakes_and_related_metrics(frames):
     assert ours_related == pytest.approx(theirs_related, rel=1e-12)
     distances = pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]), pw.distance(ideal, actual)
     assert distances[0] == pytest.approx(distances[1], rel=1e-12)
+
+
+def test_frames_of_spark_connect(spark_connect, tmp_path):
+    frames = make_frames(spark_connect)
+    with pw.evaluate(**frames, weight="w", slices=["first"]) as evaluation:
+        assert evaluation.evidence.engine.name == "spark"
+        assert evaluation.overall["precision"] == 0.75
+        assert {row["first"]: row["items"] for row in evaluation.by_slice().to_dicts()} == {True: 1, False: 2}
+        assert evaluation.explain(item="i1").false_positives.items == ("i3",)
+        evaluation.save(tmp_path / "run")
+        expected = evaluation.overall
+    assert pw.load(tmp_path / "run").overall == expected
+    with pytest.raises(errors.WeightError, match="'i1': -1"):
+        pw.evaluate(**frames, weights={"i1": -1, "i2": 1, "i3": 1})
+    with pytest.raises(errors.RepeatedItemError):
+        pw.evaluate(ideal=frames["ideal"].union(frames["ideal"]), actual=frames["actual"])
 
 
 def test_paths_are_read_by_spark(spark, tmp_path):
@@ -188,7 +207,6 @@ def test_missing_pyspark_is_one_clear_line(monkeypatch):
         start_spark()
 
 
-@pytest.mark.skip(reason="takes minutes; benchmarks/spark.py --kill does the same at any size")
 def test_killed_executor_changes_nothing(spark):
     items = 300_000
     rows = spark.range(items)
@@ -216,7 +234,6 @@ evaluation.save(sys.argv[1])
 """
 
 
-@pytest.mark.skip(reason="takes Spark minutes; not seen to its end yet")
 def test_driver_killed_while_saving_leaves_no_run(tmp_path):
     run = tmp_path / "run"
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}

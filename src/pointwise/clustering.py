@@ -9,7 +9,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
-from pointwise.engines.base import Engine, Source
+from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.engines.files import is_path
 from pointwise.errors import IdTypeError, InputError, MissingColumnError, UsageError
 
@@ -72,7 +72,8 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
 
 def check_labels(ideal: Any, actual: Any) -> None:
     """Refuse two arrays of labels of different length: they cannot be in the order of the same items."""
-    arrays = [s for s in (ideal, actual) if hasattr(s, "dtype") and hasattr(s, "__len__") and not hasattr(s, "index")]
+    sources = [s for s in (ideal, actual) if not is_spark_frame(s)]
+    arrays = [s for s in sources if hasattr(s, "dtype") and hasattr(s, "__len__") and not hasattr(s, "index")]
     lengths = [len(array) for array in arrays]
     if len(set(lengths)) > 1:
         raise InputError(f"The ideal labels are {lengths[0]:,} and the actual ones {lengths[1]:,}: give one per item.")

@@ -9,11 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from pointwise.columns import CLUSTER, ITEM
+from pointwise.engines.base import is_spark_frame
 from pointwise.errors import IdTypeError, UsageError
 
 
 def as_table(source: Any) -> Any:
     """Turn memberships in plain Python or NumPy objects into a table; leave tables as they are."""
+    if is_spark_frame(source):  # first: one of Spark Connect claims to have any attribute
+        return source
     if isinstance(source, Mapping):
         return _table(list(source.keys()), list(source.values()))
     if _is_pandas_series(source):
