@@ -13,7 +13,7 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
-from pointwise.tables import format_metric, format_share, format_value
+from pointwise.formatting import format_metric, format_share, format_value
 
 
 @pytest.fixture

@@ -24,11 +24,13 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
+from pointwise.drawing import draw_table
 from pointwise.errors import NotFoundError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_metric, format_weight
 from pointwise.measurement import measure
 from pointwise.metrics import METRICS, Metric
-from pointwise.tables import MetricTable, draw_table, format_metric, format_weight
+from pointwise.tables import MetricTable
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_clu
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_share, format_weight
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
@@ -32,7 +33,7 @@ from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
 from pointwise.store import Findings, check_place, write_run
-from pointwise.tables import MetricTable, Overall, format_share, format_weight
+from pointwise.tables import MetricTable, Overall
 from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pointwise.columns import ITEMS
+from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
+from pointwise.formatting import format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.slices import SIZES, read_slicing
-from pointwise.tables import draw_html, draw_table, format_metric, format_share
 
 OVERALL = "overall"
 

@@ -21,11 +21,12 @@ from pointwise.columns import (
     ITEMS,
     TP,
 )
+from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_metric, format_share, format_weight
 from pointwise.levels import lift_overall
 from pointwise.metrics import find_metrics
-from pointwise.tables import draw_html, draw_table, format_metric, format_share, format_weight
 from pointwise.validation import count
 
 if TYPE_CHECKING:

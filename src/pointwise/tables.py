@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import math
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import HIGH, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
+from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
+from pointwise.formatting import format_metric, format_weight
 from pointwise.metrics import find_metric
-from pointwise.notebook import draw_grid
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -279,153 +277,3 @@ def whole_file(path: Path) -> Iterator[Path]:
         unfinished = Path(folder) / path.name
         yield unfinished
         unfinished.replace(path)
-
-
-def format_value(column: str, value: Any) -> str:
-    """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    return _format_float(column, value) if isinstance(value, float) else str(value)
-
-
-def _format_float(column: str, value: float) -> str:
-    if column.endswith((SHARE, UNDEFINED)):
-        return format_share(value)
-    if column.endswith(_SIGNED):
-        return format_difference(value)
-    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-
-
-_WEIGHTS = ("tp", "fp", "fn", "tn")
-_SIGNED = ("delta", "contribution")
-
-
-def shown_columns(columns: Sequence[str]) -> list[str]:
-    """Leave out the ends of intervals, which stand beside their values when drawn."""
-    return [c for c in columns if not any(c.endswith(end) and c.removesuffix(end) in columns for end in (LOW, HIGH))]
-
-
-def format_cell(column: str, row: Mapping[str, Any]) -> str:
-    """Write a value for people, with half the width of its interval if it has one."""
-    text = format_value(column, row.get(column))
-    if column + LOW not in row or row.get(column) is None:
-        return text
-    low, high = row[column + LOW], row[column + HIGH]
-    reach = "–" if low is None else "±" + f"{(high - low) / 2:.4f}".removeprefix("0")
-    return f"{text} {reach:>6}"
-
-
-def format_metric(value: float) -> str:
-    """Write a metric; one that is not quite 0 or 1 does not look like it."""
-    if math.isnan(value):
-        return "–"
-    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
-        return format_weight(value)
-    text = f"{value:.4f}"
-    if text == "1.0000" and value < 1:
-        return ">0.9999"
-    if text in ("0.0000", "-0.0000") and value != 0:
-        return "<0.0001" if value > 0 else ">-0.0001"
-    return text
-
-
-def format_difference(value: float) -> str:
-    """Write a difference with its sign; one that is not quite 0 does not look like it."""
-    text = f"{value:+.4f}"
-    if text in ("+0.0000", "-0.0000"):
-        return "0.0000" if abs(value) < 1e-12 else f"{text[0]}<0.0001"  # noqa: PLR2004  # what rounding leaves of zero
-    return text
-
-
-def format_share(value: float) -> str:
-    """Write a share as a percentage; one that is not quite none or all does not look like it."""
-    text = f"{value:.1%}"
-    if text == "100.0%" and value < 1:
-        return ">99.9%"
-    return "<0.1%" if text == "0.0%" and value > 0 else text
-
-
-def format_weight(value: float) -> str:
-    """Write a weight without digits that say nothing."""
-    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1e6 else f"{value:,.6g}"  # noqa: PLR2004
-
-
-def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
-    from rich.console import Console
-
-    buffer = io.StringIO()
-    width = _terminal_width()
-    console = Console(file=buffer, width=width, no_color=True, highlight=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
-    if _least_width(columns, rows, cells) <= width:
-        console.print(_rich_table(title, columns, rows, cells))
-    else:
-        name_width = max(map(len, columns))
-        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
-        console.print("\n\n".join([title, *records]), markup=False)
-    if note:
-        console.print(note, markup=False)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
-
-
-def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
-    """Return how wide a table must be so that no number breaks; text and headers may."""
-    widths = []
-    for number, column in enumerate(columns):
-        longest = max((len(row[number]) for row in cells), default=0)
-        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
-    return sum(width + _PADDING for width in widths)
-
-
-_LEAST_TEXT_WIDTH = 12
-_PADDING = 3
-
-
-def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
-    return any(isinstance(row.get(column), (int, float)) for row in rows)
-
-
-def _rich_table(
-    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
-) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = _is_number(column, rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    for texts in cells:
-        table.add_row(*(Text(text) for text in texts))
-    return table
-
-
-def _headers(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    """Break long names at their underscores where the table would be too wide otherwise."""
-    widths = [max((len(row[n]) for row in cells), default=0) for n in range(len(columns))]
-    gap = 3
-    if sum(max(len(c), width) + gap for c, width in zip(columns, widths, strict=True)) <= _terminal_width():
-        return list(columns)
-    return [c.replace("_", "_\n") if len(c) > width else c for c, width in zip(columns, widths, strict=True)]
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _terminal_width() -> int:
-    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
-
-
-def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as an HTML table for a notebook."""
-    columns = shown_columns(columns)
-    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
-    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

@@ -28,9 +28,10 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
+from pointwise.formatting import format_metric, format_share, format_value, format_weight
 from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
-from pointwise.tables import MetricTable, format_metric, format_share, format_value, format_weight
+from pointwise.tables import MetricTable
 
 if TYPE_CHECKING:
     from pointwise.coverage import Coverage

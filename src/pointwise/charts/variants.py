@@ -33,9 +33,10 @@ from pointwise.comparison import Comparison
 from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
+from pointwise.formatting import format_difference, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.runs import history as list_runs
-from pointwise.tables import MetricTable, format_difference, format_metric, format_share
+from pointwise.tables import MetricTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

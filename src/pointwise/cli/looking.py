@@ -225,7 +225,7 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
     Example:
       pointwise coverage runs/monday
     """
-    from pointwise.tables import format_value
+    from pointwise.formatting import format_value
 
     with opened(run) as evaluation:
         numbers = evaluation.coverage.to_dict()

@@ -12,6 +12,7 @@ from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
+from pointwise.formatting import format_metric, format_share, format_weight
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
@@ -25,7 +26,7 @@ from pointwise.report.details import (
 from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
-from pointwise.tables import Overall, format_metric, format_share, format_weight
+from pointwise.tables import Overall
 
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
