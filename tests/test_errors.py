@@ -148,12 +148,12 @@ def test_bad_weight(engine, bad):
 
 
 def test_item_without_a_weight(engine):
-    refuse(engine, errors.WeightError, "1 of 3 items", "'c'", weights={"a": 1, "b": 2})
+    refuse(engine, errors.WeightError, "1 of 3 items has a weight", "'c': missing.", weights={"a": 1, "b": 2})
 
 
 def test_weight_that_is_not_a_number(engine, tmp_path):
     path = csv(tmp_path, "item,weight\na,1.5\nb,many\nc,2e3\n")
-    refuse(engine, errors.WeightError, "'b'", "no number", weights=path)
+    refuse(engine, errors.WeightError, "'b': missing or no number.", weights=path)
     refuse(engine, errors.InputError, "not numbers", weights=pa.table({"item": ["a"], "weight": [True]}))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 
 import polars as pl
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
-from pointwise.formatting import format_metric, format_share, format_value
+from pointwise.formatting import format_count, format_metric, format_share, format_value
 
 
 @pytest.fixture
@@ -163,3 +164,16 @@ def test_values_for_people():
     assert format_value("weight", 1234.5) == "1,234.5"
     assert format_value("country", None) == "–"
     assert format_value("flag", True) == "yes"
+
+
+def test_one_thing_is_not_called_many(engine):
+    evaluation = pw.evaluate(ideal={"a": 1}, actual={"a": 1}, engine=engine)
+    printed = "\n".join(
+        map(str, [evaluation, evaluation.explain(item="a"), evaluation.explain(ideal_cluster=1), evaluation.mistakes()])
+    )
+    assert "1 item in 1 ideal cluster" in printed
+    assert "lies in 1 actual cluster." in printed
+    assert not re.search(r"\b1 (actual |ideal |common )?(items|clusters|rows)\b", printed)
+    assert format_count(1, "item") == "1 item"
+    assert format_count(1234, "item") == "1,234 items"
+    assert format_count(0, "item") == "0 items"

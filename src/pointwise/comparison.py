@@ -41,6 +41,7 @@ from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
+from pointwise.formatting import format_count
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
@@ -184,7 +185,7 @@ def _notes(own: Mapping[str, int], shared: int, on: On) -> Iterator[str]:
     if all(number == shared for number in own.values()):
         return
     if on == "shared":
-        yield f"All variants are evaluated on the {shared:,} items that the truth and every variant have."
+        yield f"All variants are evaluated on the {format_count(shared, 'item')} that the truth and every variant have."
         return
     least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
     yield (

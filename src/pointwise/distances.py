@@ -20,6 +20,7 @@ from pointwise.crosstab import cross_tabulate
 from pointwise.drawing import draw_html, draw_table
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
+from pointwise.formatting import format_count
 from pointwise.metrics import METRICS
 from pointwise.validation import check_repeats, check_table, check_unassigned, count, examples
 
@@ -188,15 +189,17 @@ class DistanceMatrix:
         """Return the matrix as a PyArrow table."""
         return pa.Table.from_pylist(self.to_dicts())
 
-    def _title(self) -> str:
-        return f"Distances ({self.by}) on {self.items:,} common items"
+    @property
+    def title(self) -> str:
+        """What the numbers are."""
+        return f"Distances ({self.by}) on {format_count(self.items, 'common item')}"
 
     def __repr__(self) -> str:
         """Draw the matrix."""
-        return draw_table(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+        return draw_table(self.title, [CLUSTERING, *self.names], self.to_dicts())
 
     def _repr_html_(self) -> str:
-        return draw_html(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+        return draw_html(self.title, [CLUSTERING, *self.names], self.to_dicts())
 
 
 CLUSTERING = "clustering"
@@ -278,7 +281,7 @@ def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
     number = count(bad, engine)
     if number:
         raise WeightError(
-            f"{number:,} items have a weight that is missing or not a positive finite number, e.g. "
+            f"{format_count(number, 'item')} with a weight that is missing or not a positive finite number, e.g. "
             f"{examples(bad, engine)}. Weights must be greater than zero: fix or drop these items."
         )
 

@@ -27,7 +27,7 @@ from pointwise.columns import (
 from pointwise.drawing import draw_table
 from pointwise.errors import NotFoundError
 from pointwise.evidence import Evidence
-from pointwise.formatting import format_metric, format_weight
+from pointwise.formatting import format_count, format_metric, format_weight
 from pointwise.measurement import measure
 from pointwise.metrics import METRICS, Metric
 from pointwise.tables import MetricTable
@@ -46,7 +46,7 @@ class ItemSet:
         shown = ", ".join(str(item) for item in self.items)
         more = self.count - len(self.items)
         if not self.items:
-            return f"{self.count:,} items" if self.count else "none"
+            return format_count(self.count, "item") if self.count else "none"
         return shown if more == 0 else f"{shown} and {more:,} more"
 
 
@@ -105,8 +105,8 @@ class ClusterExplanation:
         """Draw the cells."""
         other = "actual" if self.side == "ideal" else "ideal"
         return (
-            f"The {self.side} cluster {self.cluster} ({self.items:,} items, weight {format_weight(self.weight)}) "
-            f"lies in {len(self.cells):,} {other} clusters.\n{self.cells!r}"
+            f"The {self.side} cluster {self.cluster} ({format_count(self.items, 'item')}, weight {format_weight(self.weight)}) "
+            f"lies in {format_count(len(self.cells), f'{other} cluster')}.\n{self.cells!r}"
         )
 
     __repr__ = __str__

@@ -24,7 +24,7 @@ from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_clu
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
-from pointwise.formatting import format_share, format_weight
+from pointwise.formatting import format_count, format_share, format_weight
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
@@ -209,9 +209,10 @@ def _outside_members(
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
     bad = outside.filter(alignment.is_bad_weight())
-    if count(bad, engine):
+    number = count(bad, engine)
+    if number:
         raise WeightError(
-            f"{count(bad, engine):,} items outside the truth have no positive finite weight, e.g. "
+            f"{format_count(number, 'item')} outside the truth without a positive finite weight, e.g. "
             f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
         )
     grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
@@ -439,7 +440,7 @@ class Evaluation:
         c, o = self.coverage, self.options
         common = (
             f"Common items: {c.common_items:,} of {c.ideal_items:,} ideal ({format_share(c.common_share)}) and "
-            f"{c.actual_items:,} actual items, weight {format_weight(c.common_weight)}"
+            f"{format_count(c.actual_items, 'actual item')}, weight {format_weight(c.common_weight)}"
         )
         clusters = (
             f"Clusters touched: {c.ideal_clusters_touched:,} of {c.ideal_clusters:,} ideal; "

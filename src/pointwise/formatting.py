@@ -47,6 +47,11 @@ def format_cell(column: str, row: Mapping[str, Any]) -> str:
     return f"{text} {reach:>6}"
 
 
+def format_count(number: int, noun: str) -> str:
+    """Write a number of things: 1 item, 2 items."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def format_metric(value: float) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):

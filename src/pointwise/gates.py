@@ -11,7 +11,7 @@ from pointwise.columns import ITEMS
 from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
-from pointwise.formatting import format_metric, format_share
+from pointwise.formatting import format_count, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.slices import SIZES, read_slicing
 
@@ -60,7 +60,9 @@ class Gate:
 
     def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]]]:
         failed = sum(not check.held for check in self.checks)
-        title = f"Gate: {failed} of {len(self.checks)} checks failed" if failed else "Gate: all checks held"
+        title = (
+            f"Gate: {failed} of {format_count(len(self.checks), 'check')} failed" if failed else "Gate: all checks held"
+        )
         rows = [_row(check) for check in sorted(self.checks, key=lambda check: check.held)]
         return title, list(rows[0]), rows
 
@@ -187,7 +189,9 @@ def _places(
                 found += 1
                 yield ", ".join(names), row
         if not found:
-            raise UsageError(f"No slice of {spec!r} has {min_items:,} items or more, so that nothing would be checked.")
+            raise UsageError(
+                f"No slice of {spec!r} has {format_count(min_items, 'item')} or more, so that nothing would be checked."
+            )
 
 
 def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _Values) -> Check:

@@ -33,6 +33,7 @@ from pointwise import cellsums, related
 from pointwise.codes import encode
 from pointwise.confusion import Confusion
 from pointwise.errors import InputError, UnknownMetricError, WeightError
+from pointwise.formatting import format_count
 from pointwise.measurement import item_metrics
 from pointwise.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.tally import ARRAYS, Floats, Tally, tally
@@ -160,7 +161,9 @@ def _weights(sample_weight: Any, length: int) -> Floats:
     if weight is None:
         raise WeightError("`sample_weight` holds values that are not numbers. Give one number per item.")
     if weight.shape != (length,):
-        raise WeightError(f"`sample_weight` has shape {weight.shape}, for {length} items. Give one per item.")
+        raise WeightError(
+            f"`sample_weight` has shape {weight.shape}, for {format_count(length, 'item')}. Give one per item."
+        )
     if not (weight.min() > 0 and weight.max() < math.inf):
         bad = np.flatnonzero(~((weight > 0) & (weight < math.inf)))
         shown = ", ".join(f"{weight[i]} at position {i}" for i in bad[:5])

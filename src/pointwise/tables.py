@@ -18,7 +18,7 @@ from pointwise.conditions import parse_condition
 from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
-from pointwise.formatting import format_metric, format_weight
+from pointwise.formatting import format_count, format_metric, format_weight
 from pointwise.metrics import find_metric
 from pointwise.uncertainty import CONFIDENCE, Interval
 
@@ -239,8 +239,8 @@ class Overall:
     def _drawing(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
         rows = [_with_interval(row) for row in self.to_dicts()]
         clusters = max((i.ideal_clusters for i in self.intervals.values()), default=0)
-        behind = f" in {clusters:,} ideal clusters" if clusters else ""
-        title = f"Overall: {self.items:,} items{behind}, weight {format_weight(self.weight)}"
+        behind = f" in {format_count(clusters, 'ideal cluster')}" if clusters else ""
+        title = f"Overall: {format_count(self.items, 'item')}{behind}, weight {format_weight(self.weight)}"
         columns = [c for c in ("metric", "value", _INTERVAL, "undefined", "meaning") if any(c in row for row in rows)]
         reasons: dict[str, list[str]] = {}
         for name, interval in self.intervals.items():

@@ -28,7 +28,7 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
-from pointwise.formatting import format_metric, format_share, format_value, format_weight
+from pointwise.formatting import format_count, format_metric, format_share, format_value, format_weight
 from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.tables import MetricTable
@@ -114,7 +114,7 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED
     shown = (
         f"{len(rows):,} of {total:,} {side} clusters: those that cost most"
         if total > len(rows)
-        else (f"{total:,} {side} clusters")
+        else format_count(total, f"{side} cluster")
     )
     return compose(
         [bubbles, *labels],

@@ -207,8 +207,7 @@ def distance(
             weight=weight,
             weights=weights,
         )
-    title = f"Distances ({matrix.by}) on {matrix.items:,} common items"
-    output.put_rows(title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
+    output.put_rows(matrix.title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
 
 
 def _plain(given: list[str] | None, option: str) -> str | list[str] | None:

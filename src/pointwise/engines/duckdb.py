@@ -19,6 +19,7 @@ import pyarrow as pa
 from pointwise.engines import arrow, files
 from pointwise.engines.base import Source
 from pointwise.errors import EngineError, SourceError, UsageError
+from pointwise.formatting import format_count
 
 _RENAMED_BY_JSON = ("DATE", "TIME", "TIMESTAMP", "UUID")  # types that DuckDB guesses for JSON strings
 
@@ -77,7 +78,7 @@ class DuckDBEngine:
         return Source(name, arrow.column_names(table), load)
 
     def _read_files(self, found: tuple[Path, ...]) -> Source:
-        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {len(found) - 1} more files"
+        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {format_count(len(found) - 1, 'more file')}"
         readers = {
             "parquet": self._read_parquet,
             "csv": self._read_csv,

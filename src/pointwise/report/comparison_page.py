@@ -12,7 +12,7 @@ from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
 from pointwise.comparison import Comparison
 from pointwise.errors import PointwiseError
 from pointwise.excerpts import break_down
-from pointwise.formatting import format_difference, format_metric
+from pointwise.formatting import format_count, format_difference, format_metric
 from pointwise.metrics import Metric, find_metric
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
@@ -257,7 +257,7 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
 def _moved(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     table = comparison.moved_items(**pair)
     total, rows = len(table), table.head(MOST_MOVED).to_dicts()
-    note = f"{len(rows):,} of {total:,} items." if total > len(rows) else f"All {total:,} items."
+    note = f"{len(rows):,} of {total:,} items." if total > len(rows) else f"{format_count(total, 'item')}."
     return make_grid(
         "moved", "Items that left their actual cluster", table.columns, rows, note=note, is_searchable=True
     )

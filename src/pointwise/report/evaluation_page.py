@@ -12,7 +12,7 @@ from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
-from pointwise.formatting import format_metric, format_share, format_weight
+from pointwise.formatting import format_count, format_metric, format_share, format_weight
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
@@ -119,7 +119,7 @@ def _place(source: Source) -> str:
     """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
     if not source.files:
         return source.name
-    more = f" and {len(source.files) - 1:,} more files" if len(source.files) > 1 else ""
+    more = f" and {format_count(len(source.files) - 1, 'more file')}" if len(source.files) > 1 else ""
     return source.files[0].name + more
 
 
@@ -151,7 +151,7 @@ def say_intervals(overall: Overall) -> str:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
     meaning = (
-        f"The truth is a sample of {clusters:,} ideal clusters: with another sample of that size the values would "
+        f"The truth is a sample of {format_count(clusters, 'ideal cluster')}: with another sample of that size the values would "
         "differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
     )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
