@@ -36,12 +36,13 @@ from pointwise.deltas import (
     pair_items,
     stack_sums,
 )
+from pointwise.drawing import wrap
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
-from pointwise.formatting import format_count
+from pointwise.formatting import MISSING, format_count
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import MANIFEST
 from pointwise.metrics import Metric, find_metric, find_metrics
@@ -266,7 +267,7 @@ class Comparison:
             self.engine,
             order=((_ORDER, False),),
             hidden=(_ORDER,),
-            quiet=(WEIGHT, "missing_share"),
+            quiet=(WEIGHT, IDEAL_CLUSTERS, "missing_share"),
         )
 
     def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
@@ -317,10 +318,11 @@ class Comparison:
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
         if len(cuts) == 1:
-            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,))
+            keys = tuple(key.name for key in cuts[0].keys)
+            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,), keys=keys)
         listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
         quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
-        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet)
+        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
         names = [key.name for key in cut.keys]
@@ -473,7 +475,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Draw the notes, the overall table, and the differences from the baseline."""
-        return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
+        return "\n\n".join(
+            [*(wrap(f"Note: {note}") for note in self.notes), *(repr(table) for table in self._tables())]
+        )
 
     def _repr_html_(self) -> str:
         return draw_notes(self.notes) + "".join(table._repr_html_() for table in self._tables())
@@ -512,7 +516,13 @@ class Comparison:
         return self.engine.read(table).load(table.column_names)
 
     def _delta_table(
-        self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, quiet: Sequence[str]
+        self,
+        title: str,
+        rows: Sequence[Row],
+        pairs: Sequence[Pair],
+        *,
+        quiet: Sequence[str],
+        keys: tuple[str, ...] = (),
     ) -> MetricTable:
         """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
         if not self._shows_intervals:
@@ -524,7 +534,14 @@ class Comparison:
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
         frame = self._hold(_typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])))
         return MetricTable(
-            _titled(title, pairs), frame, self.engine, order=((_ORDER, False),), hidden=(_ORDER,), quiet=(*same, *quiet)
+            _titled(title, pairs),
+            frame,
+            self.engine,
+            order=((_ORDER, False),),
+            hidden=(_ORDER,),
+            quiet=(*same, *quiet),
+            keys=keys,
+            confidence=self.confidence,
         )
 
     def _paired_table(
@@ -607,8 +624,9 @@ def _titled(title: str, pairs: Sequence[Pair]) -> str:
 def _named(row: Row, cut: Slicing) -> Row:
     """Put what a row is about into two columns that all slicings have."""
     names = [key.name for key in cut.keys]
-    values = ["(missing)" if row[name] is None else str(row[name]) for name in names]
-    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": ", ".join(values)}
+    value = row[names[0]] if len(names) == 1 else ", ".join(MISSING if row[n] is None else str(row[n]) for n in names)
+    text = None if value is None else str(value)
+    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": text}
     return head | {column: value for column, value in row.items() if column not in (*head, *names)}
 
 

@@ -22,7 +22,7 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.formatting import format_count
 from pointwise.metrics import METRICS
-from pointwise.validation import check_repeats, check_table, check_unassigned, count, examples
+from pointwise.validation import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
 
 SetDistance = Callable[[Confusion], Any]
 Absent = Literal["drop", "singleton"]
@@ -230,7 +230,7 @@ def _read_clusterings(
         table = read_table(source, engine, role=role, item=item, cluster=cluster, has_clusters=True, weight=own)
         check_table(table, engine)
         _, offences = assign(table, UnassignedPolicy())
-        check_unassigned(table, offences, engine, policy="error")
+        check_unassigned(table, offences, engine, policy="error", advice=FILL_IN)
         check_repeats(table, engine)
         tables.append(table)
     return match_ids(tables)

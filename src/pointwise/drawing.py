@@ -3,86 +3,152 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pointwise.formatting import format_cell, shown_columns
+from pointwise.formatting import format_cell, format_interval, format_value, shown_columns
 from pointwise.notebook import draw_grid
 
+_GAP = 3  # between two columns
+_LONG_WORD = 40  # a longer one is broken where the terminal is narrow
 
-def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
+Rows = Sequence[dict[str, Any]]
+
+
+def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
+    """Draw rows as text for a terminal.
+
+    Intervals stand beside their values, or below them where that is too wide. Where the terminal is too narrow even for
+    that, every row is a list.
+    """
     from rich.console import Console
 
-    buffer = io.StringIO()
-    width = _terminal_width()
-    console = Console(file=buffer, width=width, no_color=True, highlight=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
-    if _least_width(columns, rows, cells) <= width:
-        console.print(_rich_table(title, columns, rows, cells))
-    else:
-        name_width = max(map(len, columns))
-        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
-        console.print("\n\n".join([title, *records]), markup=False)
+    buffer, width = io.StringIO(), terminal_width()
+    console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
+    if title:
+        console.print(_one_line(title))
+    names = shown_columns(columns)
+    beside, below = ([_lay_out(name, rows, separator) for name in names] for separator in (" ", "\n"))
+    table = next((t for t in (beside, below) if sum(c.least + _GAP for c in t) <= width + 1), None)
+    if table is not None:
+        console.print(_as_grid(table, width))
+    for number in range(len(rows) if table is None else 0):
+        console.print("", _as_record(beside, number), sep="\n")
     if note:
-        console.print(note, markup=False)
+        console.print(*([""] if table is None else []), note, sep="\n")
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
-def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
-    """Return how wide a table must be so that no number breaks; text and headers may."""
-    widths = []
-    for number, column in enumerate(columns):
-        longest = max((len(row[number]) for row in cells), default=0)
-        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
-    return sum(width + _PADDING for width in widths)
+@dataclass(frozen=True)
+class _Column:
+    """A column to draw: its texts and how much room they take.
+
+    Args:
+        name: Its head.
+        cells: Its texts, of one line or two.
+        is_number: Whether they stand at the right.
+        least: The width in which nothing breaks inside a word.
+        whole: The width in which nothing breaks at all.
+    """
+
+    name: str
+    cells: list[str]
+    is_number: bool
+    least: int
+    whole: int
 
 
-_LEAST_TEXT_WIDTH = 12
-_PADDING = 3
+def _lay_out(name: str, rows: Rows, separator: str) -> _Column:
+    from rich.cells import cell_len
+
+    is_number = _is_number(name, rows)
+    cells = _write(name, rows, separator)
+    lines = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+    words = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+    head = max((cell_len(part) for part in _parts(name)), default=0)
+    least = max(lines, head) if is_number else min(max(words, head), _LONG_WORD)
+    return _Column(name, cells, is_number, least, max(lines, cell_len(name)))
 
 
-def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
+def _write(name: str, rows: Rows, separator: str) -> list[str]:
+    """Write the values of a column; if some of them have an interval, with it."""
+    values = [_one_line(format_value(name, row.get(name))) for row in rows]
+    intervals = [format_interval(name, row) for row in rows]
+    room = max(map(len, intervals), default=0)
+    if not room:
+        return values
+    return [f"{value}{separator}{interval or '–':>{room}}" for value, interval in zip(values, intervals, strict=True)]
+
+
+def _parts(name: str) -> list[str]:
+    """Split a name where it may break: at spaces and after underscores."""
+    return re.findall(r"[^_\s]*_+|[^_\s]+", name)
+
+
+def _is_number(column: str, rows: Rows) -> bool:
     return any(isinstance(row.get(column), (int, float)) for row in rows)
 
 
-def _rich_table(
-    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
-) -> Any:
+def _as_grid(columns: Sequence[_Column], width: int) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = _is_number(column, rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    for texts in cells:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column, room in zip(columns, _share_out(columns, width), strict=True):
+        head = column.name if len(column.name) <= room else column.name.replace("_", "_\n")
+        justify: Any = "right" if column.is_number else "left"
+        table.add_column(Text(head), justify=justify, width=room, overflow="fold")
+    for texts in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*(Text(text) for text in texts))
     return table
 
 
-def _headers(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    """Break long names at their underscores where the table would be too wide otherwise."""
-    widths = [max((len(row[n]) for row in cells), default=0) for n in range(len(columns))]
-    gap = 3
-    if sum(max(len(c), width) + gap for c, width in zip(columns, widths, strict=True)) <= _terminal_width():
-        return list(columns)
-    return [c.replace("_", "_\n") if len(c) > width else c for c, width in zip(columns, widths, strict=True)]
+def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
+    """Give every column its whole width, or else numbers the least and text what is left."""
+    room = width + 1 - _GAP * len(columns)
+    if sum(column.whole for column in columns) <= room:
+        return [column.whole for column in columns]
+    widths = [column.least for column in columns]
+    texts = sorted((c.whole, n) for n, c in enumerate(columns) if not c.is_number)
+    for left, (whole, n) in zip(range(len(texts), 0, -1), texts, strict=True):
+        spare = room - sum(widths)
+        widths[n] = min(whole, widths[n] + spare // left)
+    return widths
+
+
+def _as_record(columns: Sequence[_Column], number: int) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    record = Table.grid(padding=(0, 2))
+    record.add_column(no_wrap=True)
+    record.add_column(overflow="fold")
+    for column in columns:
+        record.add_row(Text(column.name), Text(column.cells[number].strip()))
+    return record
 
 
 def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _terminal_width() -> int:
+def wrap(text: str) -> str:
+    """Break a line of prose at spaces, so that it fits the terminal."""
+    return textwrap.fill(text, terminal_width(), break_long_words=False, break_on_hyphens=False)
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal; what is not written to one is as wide as a page of documentation."""
     return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
 
 
-def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
+def draw_html(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
     """Draw rows as an HTML table for a notebook."""
     columns = shown_columns(columns)
-    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
+    heads = [(c, _is_number(c, rows)) for c in columns]
     return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

@@ -20,6 +20,7 @@ from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate, is_weighted
+from pointwise.drawing import wrap
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
@@ -318,7 +319,7 @@ class Evaluation:
             raise UsageError("Say what to explain: one of item=..., ideal_cluster=... and actual_cluster=....")
         kind, key = given.popitem()
         if kind == ITEM:
-            return explain_item(self.evidence, key, limit=limit)
+            return explain_item(self.evidence, key, self.metrics, limit=limit)
         return explain_cluster(self.evidence, kind, key, self.metrics)
 
     def mistakes(self, n: int = 20, *, kind: Kind = "both") -> Mistakes:
@@ -428,8 +429,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Draw coverage, warnings and the overall metrics."""
-        lines = [*self.summary(), *(f"Warning: {w}" for w in self.warnings), "", repr(self.overall)]
-        return "\n".join(lines)
+        lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
+        return "\n".join([*map(wrap, lines), "", repr(self.overall)])
 
     def _repr_html_(self) -> str:
         lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]

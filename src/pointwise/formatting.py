@@ -8,6 +8,9 @@ from typing import Any
 
 from pointwise.columns import HIGH, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 
+MISSING = "(missing)"
+"""What people read where items have no value to slice by. In data it is null."""
+
 
 def format_value(column: str, value: Any) -> str:
     """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
@@ -38,13 +41,23 @@ def shown_columns(columns: Sequence[str]) -> list[str]:
 
 
 def format_cell(column: str, row: Mapping[str, Any]) -> str:
-    """Write a value for people, with half the width of its interval if it has one."""
-    text = format_value(column, row.get(column))
-    if column + LOW not in row or row.get(column) is None:
-        return text
-    low, high = row[column + LOW], row[column + HIGH]
-    reach = "–" if low is None else "±" + f"{(high - low) / 2:.4f}".removeprefix("0")
-    return f"{text} {reach:>6}"
+    """Write a value for people, with its interval if it has one."""
+    return f"{format_value(column, row.get(column))} {format_interval(column, row)}".rstrip()
+
+
+def format_interval(column: str, row: Mapping[str, Any]) -> str:
+    """Write the interval of a value, if it has one: its ends are not sure to the last digit themselves."""
+    low, high = row.get(column + LOW), row.get(column + HIGH)
+    if low is None or high is None:
+        return ""
+    if column.endswith(_SIGNED):
+        return f"[{format_difference(low)}, {format_difference(high)}]"
+    return f"[{format_metric(low, 3)}, {format_metric(high, 3)}]"
+
+
+def format_key(value: Any) -> str:
+    """Write what makes a slice."""
+    return MISSING if value is None else format_value("", value)
 
 
 def format_count(number: int, noun: str) -> str:
@@ -52,17 +65,17 @@ def format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def format_metric(value: float) -> str:
+def format_metric(value: float, digits: int = 4) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
         return "–"
     if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
         return format_weight(value)
-    text = f"{value:.4f}"
-    if text == "1.0000" and value < 1:
-        return ">0.9999"
-    if text in ("0.0000", "-0.0000") and value != 0:
-        return "<0.0001" if value > 0 else ">-0.0001"
+    text, least = f"{value:.{digits}f}", f"{10**-digits:.{digits}f}"
+    if float(text) == 1 and value < 1:
+        return f">{1 - 10**-digits:.{digits}f}"
+    if float(text) == 0 and value != 0:
+        return f"<{least}" if value > 0 else f">-{least}"
     return text
 
 

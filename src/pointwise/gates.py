@@ -11,7 +11,7 @@ from pointwise.columns import ITEMS
 from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
-from pointwise.formatting import format_count, format_metric, format_share
+from pointwise.formatting import format_count, format_key, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.slices import SIZES, read_slicing
 
@@ -185,7 +185,7 @@ def _places(
         for row in evaluation.by_slice(spec, metrics=metrics).to_dicts():
             is_meant = all(row[name] is True for name, condition in zip(keys, is_condition, strict=True) if condition)
             if is_meant and row[ITEMS] >= min_items:
-                names = [n if c else f"{n}={row[n]}" for n, c in zip(keys, is_condition, strict=True)]
+                names = [n if c else f"{n}={format_key(row[n])}" for n, c in zip(keys, is_condition, strict=True)]
                 found += 1
                 yield ", ".join(names), row
         if not found:

@@ -18,7 +18,7 @@ from pointwise.conditions import parse_condition
 from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
-from pointwise.formatting import format_count, format_metric, format_weight
+from pointwise.formatting import MISSING, format_count, format_metric, format_weight
 from pointwise.metrics import find_metric
 from pointwise.uncertainty import CONFIDENCE, Interval
 
@@ -43,6 +43,8 @@ class MetricTable:
         limit: How many rows to keep after sorting; None for all.
         hidden: Columns for sorting only.
         quiet: Columns that are not drawn, to keep the drawing narrow.
+        keys: Columns that say which slice a row is; one of them is missing where the items have no value.
+        confidence: How often the intervals shall hold the true value.
     """
 
     title: str
@@ -52,6 +54,8 @@ class MetricTable:
     limit: int | None = None
     hidden: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
 
     @property
     def columns(self) -> list[str]:
@@ -67,7 +71,7 @@ class MetricTable:
     def notes(self) -> list[str]:
         """What to know when reading a drawing."""
         has_intervals = any(name.endswith(LOW) for name in self.columns)
-        return [f"±: half the width of the {CONFIDENCE:.0%} interval"] if has_intervals else []
+        return [f"[low, high]: the {self.confidence:.0%} interval"] if has_intervals else []
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -144,6 +148,10 @@ class MetricTable:
         rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
         return rows
 
+    def to_drawn_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries for a drawing, where a slice of missing values has a name."""
+        return [row | {key: MISSING for key in self.keys if row[key] is None} for row in self.to_dicts()]
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl, whatever their number.
 
@@ -164,7 +172,7 @@ class MetricTable:
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
         most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
-        rows = self.head(most).to_dicts()
+        rows = self.head(most).to_drawn_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
         return rows, "; ".join([*notes, *self.notes])
 

@@ -54,7 +54,15 @@ def check_table(table: Table, engine: Engine) -> int:
     return rows
 
 
-def check_unassigned(table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str) -> None:
+CHOOSE_POLICY = (
+    "Say what to do with them: unassigned='singleton' (each alone), unassigned='one-cluster' or unassigned='drop'."
+)
+FILL_IN = "Give each of them a cluster, or drop these rows."
+
+
+def check_unassigned(
+    table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
+) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
     if offences is None:
         return
@@ -62,13 +70,11 @@ def check_unassigned(table: Table, offences: nw.LazyFrame | None, engine: Engine
     if not found:
         return
     where = f"the {table.role} ({table.source.name})"
+    rows = format_count(found, "row")
     if policy == "error":
-        raise MissingValueError(
-            f"{format_count(found, 'row')} without a cluster in {where}, e.g. {examples(offences, engine)}. Say what to do with "
-            "them: unassigned='singleton' (each alone), 'one-cluster' or 'drop'."
-        )
+        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offences, engine)}. {advice}")
     raise InputError(
-        f"{format_count(found, 'row')} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
+        f"{rows} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
         f"{examples(offences, engine, CLUSTER)}. Rename these clusters."
     )
 

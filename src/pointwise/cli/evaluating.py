@@ -135,7 +135,7 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     if kind is Format.markdown:
         overall = _overall_row(evaluation)
         parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
-        parts += [output.draw_markdown(t.title, t.columns, t.to_dicts()) for t in (slices, related) if t]
+        parts += [output.draw_markdown(t.title, t.columns, t.to_drawn_dicts()) for t in (slices, related) if t]
         return "\n\n".join(parts)
     rows = slices.to_dicts() if slices else []
     values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}

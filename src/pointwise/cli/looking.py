@@ -162,6 +162,7 @@ def _put_item(found: ItemExplanation, kind: Format) -> None:
         output.put_text(str(found))
         return
     facts = asdict(found)
+    del facts["shown"]
     names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     rows = [{"set": name, **facts[name]} for name in names]
     title = f"Item {found.item}: ideal cluster {found.ideal_cluster}, actual cluster {found.actual_cluster}"

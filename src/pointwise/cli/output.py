@@ -39,7 +39,7 @@ def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> s
     """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
     from pointwise.drawing import draw_table
 
-    rows = table.head(limit or SHOWN_ROWS).to_dicts()
+    rows = table.head(limit or SHOWN_ROWS).to_drawn_dicts()
     total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
     notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
     note = "; ".join([*notes, *table.notes])

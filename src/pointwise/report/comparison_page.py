@@ -271,6 +271,6 @@ def _slices(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
             continue  # a stored run may lack the column
         keys = [c for c in table.columns[: table.columns.index("metric")] if c not in pair]
         name = clip(", ".join(keys)).text
-        grid = _pivot(f"slices-{number}", f"Slices by {name}", table.to_dicts(), keys, comparison.metrics)
+        grid = _pivot(f"slices-{number}", f"Slices by {name}", table.to_drawn_dicts(), keys, comparison.metrics)
         pictures = [draw(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]]
         yield SliceSection(name, grid, pictures)

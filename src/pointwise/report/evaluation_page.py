@@ -151,8 +151,8 @@ def say_intervals(overall: Overall) -> str:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
     meaning = (
-        f"The truth is a sample of {format_count(clusters, 'ideal cluster')}: with another sample of that size the values would "
-        "differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
+        f"The truth is a sample of {format_count(clusters, 'ideal cluster')}: with another sample of that size the values "
+        "would differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
     )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:
@@ -214,7 +214,7 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
             table = hold(evaluation.by_slice(spec))
         except PointwiseError:
             continue  # a stored run may lack the column
-        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
+        total, rows = len(table), table.head(MOST_SLICES).to_drawn_dicts()
         note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
         name = table.title.removeprefix("Slices by ")
         grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)
