@@ -243,12 +243,17 @@ def __getattr__(name: str) -> Callable[..., float]:
     """Make the score functions of metrics that were registered after this module was loaded."""
     try:
         if not name.endswith(_SUFFIX):
-            raise UnknownMetricError(name)  # noqa: TRY301
+            raise AttributeError(_say_absent(name))
         function = _score_function(name.removesuffix(_SUFFIX))
     except UnknownMetricError as error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {error}") from None
     globals()[name] = function  # Pickle wants to find the very same function again.
     return function
+
+
+def _say_absent(name: str) -> str:
+    hint = f" Did you mean {name + _SUFFIX!r}?" if name in METRICS else ""
+    return f"module {__name__!r} has no attribute {name!r}.{hint}"
 
 
 def __dir__() -> list[str]:
