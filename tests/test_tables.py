@@ -123,6 +123,33 @@ def test_conditions_that_cannot_hold(evaluation):
         evaluation.by_item().where("tp")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("odd name = 'x'", "in backticks: `odd name`"),
+        ("year between 1 and 2", "neither a column nor a condition"),
+        ("year => 2", "in backticks"),
+        ("year = null", "`is null`"),
+        ("year in (2000, null)", "`is null`"),
+        ("1 = 1", "cannot understand"),
+        ("year = [2000]", "cannot understand"),
+        ("year = b'x'", "cannot understand"),
+        ("`odd name` + 1 > 2", "'`odd name` + 1 > 2'"),
+        ("year > `odd name`", "cannot be compared"),
+        ("year\0", "neither a column nor a condition"),
+        ("(" * 500 + "year" + ")" * 500, "neither a column nor a condition"),
+    ],
+)
+def test_conditions_that_are_not_understood_are_explained(evaluation, text, words):
+    with pytest.raises(errors.UsageError) as caught:
+        evaluation.by_slice(text)
+    assert words in str(caught.value)
+
+
+def test_a_list_of_one_is_a_list(evaluation):
+    assert sorted(row["items"] for row in evaluation.by_slice("year in (2000)").to_dicts()) == [1, 39]
+
+
 def test_print_says_how_many_rows_there_are(evaluation):
     assert "10 of 40 rows" in repr(evaluation.by_item())
     assert "10 of 40 rows" in evaluation.by_item()._repr_html_()

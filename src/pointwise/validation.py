@@ -40,6 +40,11 @@ def _short(value: Any, longest: int = 80) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def say_reserved(column: str) -> str:
+    """Say why a column cannot be sliced by."""
+    return f"A column to slice by cannot be called {column!r}: pointwise uses this name itself. Rename the column."
+
+
 def check_table(table: Table, engine: Engine) -> int:
     """Refuse an empty table and items without an id; return the number of rows."""
     rows = count(table.frame, engine)
