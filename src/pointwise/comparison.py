@@ -44,13 +44,13 @@ from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
 from pointwise.formatting import MISSING, format_count
 from pointwise.levels import band_keys, check_names, slice_cells
-from pointwise.manifest import MANIFEST
+from pointwise.manifest import COMPARISON, is_stored
 from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.notebook import draw_notes
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
-from pointwise.slices import Slicing, band_name, read_slicing
+from pointwise.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 On = Literal["own", "shared"]
 
 _COVERAGE = ("common_share", "missing_share", "outside_share")
-COMPARISON = "comparison.json"
 _ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
 _TWO = 2
 
@@ -108,7 +107,7 @@ def compare(
     if on not in get_args(On):
         raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
     if not variants:
-        raise UsageError("There is nothing to compare: variants={...} names no clustering.")
+        raise UsageError("There is nothing to compare: variants=... names no clustering.")
     if baseline is not None and baseline not in variants:
         raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
     sources = (ideal, *variants.values(), settings.get("weights"), settings.get("attributes"))
@@ -153,7 +152,7 @@ def _evaluate_all(
 def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
     if isinstance(variant, Evaluation):
         return rehome(variant, engine)
-    if isinstance(variant, (str, os.PathLike)) and (Path(variant) / MANIFEST).is_file():
+    if isinstance(variant, (str, os.PathLike)) and is_stored(variant):
         return load(variant, engine=engine)
     return None
 
@@ -313,7 +312,7 @@ class Comparison:
         first = next(iter(self.evaluations.values()))
         specs = slices or first.options.slices
         if not specs:
-            raise UsageError("Say what to slice by: by_slice('country').")
+            raise UsageError(say_what_to_slice_by(first.evidence.slice_schema))
         chosen, pairs = self._chosen(metrics), self._pairs(experiment, baseline)
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
@@ -611,7 +610,9 @@ def _check_place(target: Path, *, overwrite: bool) -> None:
     if not (target / COMPARISON).is_file():
         raise RunError(f"{str(target)!r} is there already and is not a comparison that could be replaced.")
     if not overwrite:
-        raise RunError(f"There is a comparison {str(target)!r} already. Choose another name, or use overwrite=True.")
+        raise RunError(
+            f"There is a comparison {str(target)!r} already. Choose another name, or replace it with overwrite=True."
+        )
 
 
 def _titled(title: str, pairs: Sequence[Pair]) -> str:

@@ -216,7 +216,7 @@ def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
     if callable(by):
         return by, getattr(by, "__name__", "a function")
     if by not in DISTANCES:
-        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}, and not a function.")
+        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}.")
     return DISTANCES[by], by
 
 

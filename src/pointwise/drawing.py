@@ -40,7 +40,7 @@ def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = ""
         console.print("", _as_record(beside, number), sep="\n")
     if note:
         console.print(*([""] if table is None else []), note, sep="\n")
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
 
 
 @dataclass(frozen=True)

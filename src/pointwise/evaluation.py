@@ -33,6 +33,7 @@ from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
+from pointwise.slices import say_what_to_slice_by
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall
 from pointwise.uncertainty import Interval
@@ -72,8 +73,8 @@ def evaluate(
 
     A clustering, weights or attributes may be a path, a glob or a list of paths (Parquet, CSV, TSV, JSON lines,
     Arrow); a pandas, Polars or PyArrow table, a DuckDB relation or anything else that speaks Arrow. A clustering
-    may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters, or an
-    array of labels in the order of the items.
+    may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters (of a mapping
+    from cluster to items, its values), or an array of labels in the order of the items.
 
     Args:
         ideal: The ground truth clustering.
@@ -169,9 +170,10 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
 def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
+        many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
         raise InputError(
-            f"{counts.missing:,} of {inputs.rows[0]:,} ideal items are missing from the actual clustering, e.g. "
-            f"{examples(lacking, engine)}. With missing='drop' they are left out, with 'singleton' each is alone."
+            f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
+            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
         )
     if options.missing == "singleton":
         aligned = alignment.pad_missing(aligned)
@@ -294,7 +296,7 @@ class Evaluation:
         intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
         if not specs:
-            raise UsageError("Say what to slice by: by_slice('country').")
+            raise UsageError(say_what_to_slice_by(self.evidence.slice_schema))
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
     def list_slices(
@@ -316,7 +318,8 @@ class Evaluation:
         """
         given = {k: v for k, v in ((ITEM, item), (IDEAL, ideal_cluster), (ACTUAL, actual_cluster)) if v is not None}
         if len(given) != 1:
-            raise UsageError("Say what to explain: one of item=..., ideal_cluster=... and actual_cluster=....")
+            begin = "Explain one thing at a time" if given else "Say what to explain"
+            raise UsageError(f"{begin}: one of item=..., ideal_cluster=... and actual_cluster=....")
         kind, key = given.popitem()
         if kind == ITEM:
             return explain_item(self.evidence, key, self.metrics, limit=limit)

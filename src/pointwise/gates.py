@@ -122,9 +122,11 @@ def gate(
     """
     rules = _rules(minimum or {}, maximum or {}, max_drop or {})
     if not rules and min_coverage is None:
-        raise UsageError("A gate without a rule lets everything through. Give a minimum, a maximum or a max_drop.")
+        raise UsageError(
+            "A gate without a rule lets everything through. Give minimum=..., maximum=... or max_drop=...."
+        )
     if bool(max_drop) != (baseline is not None):
-        raise UsageError("A baseline and max_drop belong together: give both or neither.")
+        raise UsageError("baseline=... and max_drop=... belong together: give both or neither.")
     if baseline is not None:
         _check_same_truth(evaluation, baseline)
     checks = list(_coverage_check(evaluation, min_coverage))

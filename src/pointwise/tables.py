@@ -103,7 +103,7 @@ class MetricTable:
     def _ranked(self, metric: str, n: int, *, worst: bool) -> MetricTable:
         better = find_metric(metric).better
         if better is None:
-            raise UsageError(f"{metric!r} has no better or worse. Use sort({metric!r}).")
+            raise UsageError(f"{metric!r} has no better or worse, but a table can be sorted by it.")
         self._require(metric)
         defined = self._cut()
         defined = replace(defined, frame=defined.frame.filter(~nw.col(metric).is_null()))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pointwise.cli.wording import speak_of, translate
 from pointwise.errors import PointwiseError
 
 USAGE_ERROR = 2
@@ -17,11 +18,16 @@ INTERRUPTED = 130
 class _Commands(TyperGroup):
     """Commands whose errors are one line on standard error, and an exit code."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        speak_of(name or "", self.commands)
+        return name, command, rest
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except PointwiseError as error:
-            typer.echo(f"Error: {error}", err=True)
+            typer.echo(f"Error: {translate(str(error))}", err=True)
             raise typer.Exit(USAGE_ERROR) from error
         except KeyboardInterrupt:
             typer.echo("Interrupted.", err=True)

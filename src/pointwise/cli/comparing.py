@@ -13,6 +13,7 @@ from pointwise.cli import options, output
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format, read_columns
+from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def compare(
     outside: options.OutsidePolicy = options.Outside.ignore,
     missing: options.MissingPolicy = options.Missing.drop,
     unassigned: options.Unassigned = None,
-    unassigned_label: options.UnassignedLabels = None,
+    unassigned_labels: options.UnassignedLabels = None,
     intervals: options.Intervals = True,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
@@ -108,7 +109,7 @@ def compare(
             outside=outside.value,
             missing=missing.value,
             unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
+            unassigned_labels=[options.read_label(label) for label in unassigned_labels or ()],
             intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
@@ -127,9 +128,9 @@ def compare(
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """Name the variants; a stored run in the place of the truth is one of them."""
-    from pointwise.manifest import MANIFEST
+    from pointwise.manifest import is_stored
 
-    is_run = (Path(ideal.partition("=")[2] or ideal) / MANIFEST).is_file()
+    is_run = is_stored(ideal.partition("=")[2] or ideal)
     return (None, name_sources([ideal, *variants])) if is_run else (ideal, name_sources(variants))
 
 
@@ -163,7 +164,9 @@ def draw_comparison(
     if kind is Format.csv:
         asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
         return output.draw_csv(asked.to_dicts(), asked.columns)
-    parts = [f"Note: {note}" for note in comparison.notes]
+    from pointwise.drawing import wrap
+
+    parts = [wrap(f"Note: {translate(note)}") for note in comparison.notes]
     parts += [output.draw_cut(table, kind, limit=limit) for table in tables.values()]
     return "\n\n".join(parts)
 

@@ -12,6 +12,7 @@ from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format, read_columns
+from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def evaluate(
     outside: options.OutsidePolicy = options.Outside.ignore,
     missing: options.MissingPolicy = options.Missing.drop,
     unassigned: options.Unassigned = None,
-    unassigned_label: options.UnassignedLabels = None,
+    unassigned_labels: options.UnassignedLabels = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +90,7 @@ def evaluate(
             outside=outside.value,
             missing=missing.value,
             unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
+            unassigned_labels=[options.read_label(label) for label in unassigned_labels or ()],
             intervals=intervals,
             memory_limit=memory_limit,
             threads=threads,
@@ -129,8 +130,8 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     is_sliced = bool(evaluation.options.slices)
     related = evaluation.related() if has_related else None
     if kind is Format.table:
-        tables = [evaluation, *([evaluation.by_slice()] if is_sliced else []), *([related] if related else [])]
-        return "\n\n".join(map(repr, tables))
+        tables = [evaluation.by_slice()] if is_sliced else []
+        return "\n\n".join([draw_overall(evaluation), *map(repr, tables), *([repr(related)] if related else [])])
     slices = evaluation.list_slices(intervals=evaluation.shows_intervals) if is_sliced else None
     if kind is Format.markdown:
         overall = _overall_row(evaluation)
@@ -146,6 +147,14 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     return output.draw_json(whole | {"related": values} if related else whole)
 
 
+def draw_overall(evaluation: Evaluation) -> str:
+    """Draw coverage, warnings and the overall metrics for a terminal."""
+    from pointwise.drawing import wrap
+
+    warnings = (f"Warning: {translate(warning)}" for warning in evaluation.warnings)
+    return "\n".join([*map(wrap, (*evaluation.summary(), *warnings)), "", repr(evaluation.overall)])
+
+
 def _overall_row(evaluation: Evaluation) -> dict[str, Any]:
     """Write the overall metrics as a row of a table of slices, with the ends of their intervals."""
     row: dict[str, Any] = evaluation.overall.to_dict()
@@ -159,7 +168,7 @@ def _overall_row(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _bullets(evaluation: Evaluation) -> str:
-    return "\n".join(f"- {line}" for line in [*evaluation.summary(), *evaluation.warnings])
+    return "\n".join(f"- {line}" for line in [*evaluation.summary(), *map(translate, evaluation.warnings)])
 
 
 @app.command()
@@ -197,4 +206,13 @@ def demo() -> None:
     from pointwise.demo import run_demo
 
     for part in run_demo():
-        output.put_text(part)
+        output.put_text(_draw_part(part) + "\n")
+
+
+def _draw_part(part: Any) -> str:
+    from pointwise.drawing import wrap
+    from pointwise.evaluation import Evaluation
+
+    if isinstance(part, Evaluation):
+        return draw_overall(part)
+    return wrap(translate(part)) if isinstance(part, str) else repr(part)

@@ -61,5 +61,7 @@ def choose_engine(
     if engine == "duckdb" or (engine is None and frame is None):
         return start_engine(memory_limit=memory_limit, threads=threads)
     if memory_limit is not None or threads is not None:
-        raise UsageError("memory_limit and threads are for DuckDB. Spark takes its own settings when a session starts.")
+        raise UsageError(
+            "memory_limit=... and threads=... are for DuckDB. Spark takes its settings when a session starts."
+        )
     return start_spark(None if frame is None else frame.sparkSession)

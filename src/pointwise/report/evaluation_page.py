@@ -150,9 +150,10 @@ def say_intervals(overall: Overall) -> str:
     if not overall.intervals:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    sample = f"a sample of {format_count(clusters, 'ideal cluster')}"
     meaning = (
-        f"The truth is a sample of {format_count(clusters, 'ideal cluster')}: with another sample of that size the values "
-        "would differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
+        f"The truth is {sample}: with another sample of that size the values would differ. In 95 of 100 "
+        "such samples, the interval holds the value that a complete truth would give."
     )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:
