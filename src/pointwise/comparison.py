@@ -420,7 +420,7 @@ class Comparison:
             overwrite: Whether to replace a comparison that is there already.
         """
         target = Path(path)
-        _check_place(target, overwrite=overwrite)
+        check_comparison_place(target, overwrite=overwrite)
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
         facts = {
             "format_version": 1,
@@ -604,7 +604,12 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def _check_place(target: Path, *, overwrite: bool) -> None:
+def check_comparison_place(target: Path, *, overwrite: bool) -> None:
+    """Make sure that a comparison may be stored at a place, before the work is done.
+
+    Raises:
+        RunError: There is something that must not be replaced.
+    """
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not (target / COMPARISON).is_file():

@@ -90,30 +90,15 @@ def compare(
         --attributes about.parquet
       pointwise compare runs/monday runs/tuesday
     """
+    settings = options.read_settings(locals())
+    from pointwise.comparison import check_comparison_place
     from pointwise.comparison import compare as compare_clusterings
 
+    if save is not None:
+        check_comparison_place(Path(save), overwrite=overwrite)
     truth, named = _read_variants(ideal, variants)
     with progress("reading", "aligning", "cross-tabulating", "writing"):
-        comparison = compare_clusterings(
-            ideal=truth,
-            variants=named,
-            baseline=baseline,
-            on=on.value,
-            item=read_columns(item),
-            cluster=read_columns(cluster),
-            weight=weight,
-            weights=weights,
-            attributes=attributes,
-            slices=slices or (),
-            metrics=metrics or None,
-            outside=outside.value,
-            missing=missing.value,
-            unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_labels or ()],
-            intervals=intervals,
-            memory_limit=memory_limit,
-            threads=threads,
-        )
+        comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on.value, **settings)
         if save is not None:
             comparison.save(save, overwrite=overwrite)
         if html is not None:

@@ -11,7 +11,7 @@ import typer
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
-from pointwise.cli.options import Format, read_columns
+from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
 
@@ -68,6 +68,7 @@ def evaluate(
       pointwise evaluate truth.csv clusters.csv --item id --weight size \\
         --attributes about.csv --slice country --slice "year >= 2015"
     """
+    settings = options.read_settings(locals())
     from pointwise.evaluation import evaluate as evaluate_clustering
     from pointwise.store import check_place
 
@@ -77,25 +78,8 @@ def evaluate(
         progress("reading", "aligning", "cross-tabulating", "writing"),
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
-        evaluation = evaluate_clustering(
-            ideal=truth,
-            actual=clusters,
-            item=read_columns(item),
-            cluster=read_columns(cluster),
-            weight=weight,
-            weights=weighed,
-            attributes=known,
-            slices=slices or (),
-            metrics=metrics or None,
-            outside=outside.value,
-            missing=missing.value,
-            unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_labels or ()],
-            intervals=intervals,
-            memory_limit=memory_limit,
-            threads=threads,
-            engine=options.choose_engine(engine, master, conf),
-        )
+        settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
+        evaluation = evaluate_clustering(ideal=truth, actual=clusters, **settings)
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
         if html is not None:
