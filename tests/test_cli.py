@@ -439,6 +439,12 @@ def test_every_command_has_help_with_an_example():
         assert f"pointwise {command}" in text
 
 
+def test_help_lists_commands_in_the_order_of_their_use():
+    text, _ = call("--help")
+    places = [text.index(f"│ {command} ") for command in ("demo", "evaluate", "show", "compare", "gate", "metrics")]
+    assert places == sorted(places)
+
+
 def test_the_reference_page_says_what_the_help_says():
     page = DOCS / "cli-reference.md"
     assert page.read_text(encoding="utf-8") == write_reference(), (

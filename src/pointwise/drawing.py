@@ -90,7 +90,8 @@ def _parts(name: str) -> list[str]:
 
 
 def _is_number(column: str, rows: Rows) -> bool:
-    return any(isinstance(row.get(column), (int, float)) for row in rows)
+    values = (row.get(column) for row in rows)
+    return any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
 
 
 def _as_grid(columns: Sequence[_Column], width: int) -> Any:
@@ -109,7 +110,7 @@ def _as_grid(columns: Sequence[_Column], width: int) -> Any:
 
 
 def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
-    """Give every column its whole width, or else numbers the least and text what is left."""
+    """Give every column its whole width, or else numbers the least, text what is left, and heads what is left then."""
     room = width + 1 - _GAP * len(columns)
     if sum(column.whole for column in columns) <= room:
         return [column.whole for column in columns]
@@ -118,6 +119,9 @@ def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
     for left, (whole, n) in zip(range(len(texts), 0, -1), texts, strict=True):
         spare = room - sum(widths)
         widths[n] = min(whole, widths[n] + spare // left)
+    heads = sorted((c.whole - c.least, n) for n, c in enumerate(columns) if c.is_number)
+    for more, n in heads:
+        widths[n] += more if more <= room - sum(widths) else 0
     return widths
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -109,7 +109,8 @@ class ClusterExplanation:
         other = "actual" if self.side == "ideal" else "ideal"
         size = f"{format_count(self.items, 'item')}, weight {format_weight(self.weight)}"
         parts = format_count(len(self.cells), f"{other} cluster")
-        return f"The {self.side} cluster {self.cluster} ({size}) lies in {parts}.\n{self.cells!r}"
+        title = f"The {self.side} cluster {self.cluster} ({size}) lies in {parts}."
+        return repr(replace(self.cells, title=title))
 
     __repr__ = __str__
 

@@ -62,7 +62,7 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     frame = items.join(measured, on=[IDEAL, ACTUAL], how="inner")
     share = (nw.col(WEIGHT) / evidence.common_weight).alias(SHARE)
     columns = (ITEM, IDEAL, ACTUAL, WEIGHT, SHARE, TP, FP, FN, TN, *values)
-    return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine)
+    return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine, quiet=(SHARE,))
 
 
 def tabulate_slices(

@@ -15,8 +15,29 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
+_ORDER = (
+    "demo",
+    "evaluate",
+    "show",
+    "explain",
+    "mistakes",
+    "slice",
+    "coverage",
+    "compare",
+    "distance",
+    "gate",
+    "report",
+    "runs",
+    "metrics",
+)
+
+
 class _Commands(TyperGroup):
     """Commands whose errors are one line on standard error, and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the commands in the order in which people come to need them."""
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)

@@ -265,7 +265,9 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
         numbers = evaluation.coverage.to_dict()
         rows: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in numbers.items()]
         if kind in (Format.table, Format.markdown):
-            rows = [{"name": name, "value": format_value(name, value)} for name, value in numbers.items()]
+            texts = {name: format_value(name, value) for name, value in numbers.items()}
+            width = max(map(len, texts.values()))
+            rows = [{"name": name, "value": text.rjust(width)} for name, text in texts.items()]
         output.put_rows("Coverage", rows, kind, whole=numbers)
 
 
