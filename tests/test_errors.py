@@ -367,6 +367,11 @@ def test_bad_memory_limit():
         pw.evaluate(ideal=TRUTH, actual=TRUTH, memory_limit="much")
 
 
+def test_limits_of_an_engine_that_has_its_own(engine):
+    refuse(engine, errors.UsageError, "memory_limit=...", memory_limit="1GB")
+    refuse(engine, errors.UsageError, "threads=...", threads=1)
+
+
 def test_callers_data_is_left_alone(engine):
     frame = pd.DataFrame({"item": ["a", "b"], "cluster": [1, 2]})
     before = frame.copy()

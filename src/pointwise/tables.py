@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -67,10 +67,10 @@ class MetricTable:
         """Names of the columns that a drawing shows."""
         return [c for c in self.columns if c not in self.quiet]
 
-    @property
-    def notes(self) -> list[str]:
-        """What to know when reading a drawing."""
-        has_intervals = any(name.endswith(LOW) for name in self.columns)
+    def notes_on(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Say what to know when reading a drawing of some rows."""
+        ends = [name for name in self.columns if name.endswith(LOW)]
+        has_intervals = any(row[name] is not None for row in rows for name in ends)
         return [f"[low, high]: the {self.confidence:.0%} interval"] if has_intervals else []
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
@@ -174,7 +174,7 @@ class MetricTable:
         most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
         rows = self.head(most).to_drawn_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
-        return rows, "; ".join([*notes, *self.notes])
+        return rows, "; ".join([*notes, *self.notes_on(rows)])
 
     def __repr__(self) -> str:
         """Draw the first rows as text."""

@@ -37,7 +37,8 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in the order in which people come to need them."""
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
+        names = super().list_commands(ctx)
+        return [*(name for name in _ORDER if name in names), *(name for name in names if name not in _ORDER)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)

@@ -42,7 +42,7 @@ def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> s
     rows = table.head(limit or SHOWN_ROWS).to_drawn_dicts()
     total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
     notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
-    note = "; ".join([*notes, *table.notes])
+    note = "; ".join([*notes, *table.notes_on(rows)])
     draw = draw_markdown if kind is Format.markdown else draw_table
     return draw(table.title, table.drawn_columns, rows, note=note)
 
