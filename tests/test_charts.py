@@ -168,9 +168,9 @@ def test_no_mistakes_cannot_be_drawn():
 
 def test_flow_goes_to_all_cells_of_a_cluster(toy: pw.Evaluation):
     described = toy.plot.flow(ideal_cluster=0).to_dict()["description"]
-    assert "0 to 1: weight 2, 1 items" in described
-    assert "0 to 0: weight 1, 1 items" in described
-    assert "1 to 0: weight 3, 1 items" in described
+    assert "0 to 1: weight 2, 1 item," in described
+    assert "0 to 0: weight 1, 1 item," in described
+    assert "1 to 0: weight 3, 1 item," in described
 
 
 def test_flow_of_a_broken_cluster_is_bounded():

@@ -110,7 +110,7 @@ def test_transcript_show(releases):
     assert shown["coverage"] == stored.coverage.to_dict()
     assert shown["warnings"] == stored.warnings
     assert call_csv("show", run, "--threads", 1) == [as_text(stored.overall.to_dict())]
-    assert repr(stored) in call("show", run)[0]
+    assert repr(stored.overall) in call("show", run)[0]
     worst = stored.by_ideal_cluster().worst("recall", 5).to_dicts()
     options = ("show", run, "--by", "ideal-cluster", "--worst", "recall", "-n", 5, "--threads", 1)
     assert call_json(*options) == worst
@@ -289,6 +289,8 @@ WRONG = {
     "slices elsewhere": ("show", "run", "--by", "item", "--slice", "team"),
     "no such item": ("explain", "run", "--item", "zz"),
     "nothing to explain": ("explain", "run"),
+    "two things to explain": ("explain", "run", "--item", "a", "--item", "b"),
+    "an item and a cluster to explain": ("explain", "run", "--item", "a", "--ideal-cluster", "p"),
     "nothing to slice by": ("slice", "run"),
     "no such column": ("slice", "run", "--slice", "team"),
     "no rule": ("gate", "run"),
@@ -307,6 +309,87 @@ def test_wrong_usage_is_one_message_and_exit_code_2(case):
     assert stdout == ""
     assert stderr.strip()
     assert "Traceback" not in stderr
+
+
+SAID = {
+    ("evaluate", "truth.csv", "gaps.csv"): "--unassigned singleton (each alone), --unassigned one-cluster or",
+    ("distance", "truth.csv", "gaps.csv"): "Give each of them a cluster, or drop these rows.",
+    ("evaluate", "truth.csv", "few.csv", "--missing", "error"): "--missing drop leaves them out",
+    ("evaluate", "truth.csv", "ids.csv"): "identifies an item with --item: 'id'",
+    ("evaluate", "ids.csv", "truth.csv", "--item", "id"): "pass --item ideal=... --item actual=....",
+    ("evaluate", "twice.csv", "truth.csv"): "together identify an item with --item.",
+    ("evaluate", "truth.csv", "clusters.csv", "--weights", "ids.csv"): "weigh by with --weight: 'id'",
+    ("evaluate", "truth.csv", "clusters.csv", "--memory-limit", "much"): "with --memory-limit much:",
+    ("evaluate", "truth.csv", "clusters.csv", "--save", "run"): "replace it with --overwrite.",
+    ("compare", "run", "few.csv"): "IDEAL is missing",
+    ("distance", "truth.csv", "other.csv"): "--absent singleton keeps all items",
+    ("explain", "run"): "one of --item, --ideal-cluster and --actual-cluster.",
+    ("explain", "run", "--item", "a", "--item", "b"): "--item was given 2 times",
+    ("gate", "run"): "Give --min, --max or --max-drop.",
+    ("slice", "run"): "'ideal_cluster_size', 'actual_cluster_size'. More columns come from --attributes",
+    ("show", "run", "--by", "slice"): "More columns come from pointwise evaluate --attributes",
+    ("slice", "run", "--attributes", "about.csv", "-s", "weight='5'"): "'weight'",
+}
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("command", SAID, ids=" ".join)
+def test_messages_speak_of_options(command):
+    Path("gaps.csv").write_text("item,cluster\na,1\nb,\nc,2\n")
+    Path("few.csv").write_text("item,cluster\na,1\n")
+    Path("ids.csv").write_text("id,cluster,x\na,1,1\nb,1,1\nc,1,1\n")
+    Path("twice.csv").write_text("item,cluster\na,1\na,2\n")
+    Path("other.csv").write_text("item,cluster\nx,1\n")
+    _, said = call(*command, code=2)
+    assert SAID[command] in said
+    assert not re.search(r"\b[a-z_]+=(\.\.\.|\[|\{|True)", said.replace("ideal=...", "").replace("actual=...", ""))
+
+
+@pytest.mark.usefixtures("toy")
+def test_warnings_speak_of_options_that_there_are():
+    Path("truth.csv").write_text("item,cluster\na,p\nb,p\nc,q\n")
+    Path("clusters.csv").write_text("item,cluster\na,1\nb,2\nd,2\n")
+    said = " ".join(call("evaluate", "truth.csv", "clusters.csv", "--save", "few")[0].split())
+    assert "left out. --missing singleton counts each as alone." in said
+    assert "complete, --outside wrong counts such" in said
+    for command in (("show", "few"), ("evaluate", "truth.csv", "clusters.csv", "--format", "markdown")):
+        said = " ".join(call(*command)[0].split())
+        prefix = "pointwise evaluate " if command[0] == "show" else ""
+        assert f"left out. {prefix}--missing singleton counts each as alone." in said
+
+
+def test_what_a_user_writes_is_not_translated(run):
+    _, said = call("slice", run, "--slice", "missing='singleton'", code=2)
+    assert "missing='singleton'" in said
+    _, said = call("explain", run, "--item", "item=...", code=2)
+    assert "'item=...'" in said
+
+
+@pytest.mark.usefixtures("run")
+def test_a_stored_comparison_is_not_taken_for_runs():
+    call("compare", "truth.csv", "old=clusters.csv", "new=truth.csv", "--save", "both")
+    assert [row["run"] for row in call_json("runs", ".")] == ["run"]
+    shown, _ = call("show", "both")
+    assert "Differences: new against old" in shown
+    assert call_json("show", "both")["overall"][0]["variant"] == "old"
+    for command in (
+        "coverage",
+        "mistakes",
+        "explain",
+        "slice",
+        ("show", "--by", "item"),
+        ("gate", "--min", "recall=0"),
+    ):
+        name, *options = [command] if isinstance(command, str) else command
+        _, said = call(name, "both", *options, code=2)
+        assert "is a stored comparison, not a run. Look at it with pointwise show" in said
+        assert "both/001" in said
+    _, said = call("show", "both", "--worst", "recall", code=2)
+    assert "is a stored comparison" in said
+    _, said = call("compare", "both", "clusters.csv", code=2)
+    assert "is a stored comparison" in said
+    with pytest.raises(pw.RunError, match="load_comparison"):
+        pw.load("both")
 
 
 def test_a_gate_looks_into_slices(run):
@@ -354,6 +437,12 @@ def test_every_command_has_help_with_an_example():
         text, _ = call(command, "--help")
         assert "Example:" in text
         assert f"pointwise {command}" in text
+
+
+def test_help_lists_commands_in_the_order_of_their_use():
+    text, _ = call("--help")
+    places = [text.index(f"│ {command} ") for command in ("demo", "evaluate", "show", "compare", "gate", "metrics")]
+    assert places == sorted(places)
 
 
 def test_the_reference_page_says_what_the_help_says():

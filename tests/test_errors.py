@@ -148,12 +148,12 @@ def test_bad_weight(engine, bad):
 
 
 def test_item_without_a_weight(engine):
-    refuse(engine, errors.WeightError, "1 of 3 items", "'c'", weights={"a": 1, "b": 2})
+    refuse(engine, errors.WeightError, "1 of 3 items has a weight", "'c': missing.", weights={"a": 1, "b": 2})
 
 
 def test_weight_that_is_not_a_number(engine, tmp_path):
     path = csv(tmp_path, "item,weight\na,1.5\nb,many\nc,2e3\n")
-    refuse(engine, errors.WeightError, "'b'", "no number", weights=path)
+    refuse(engine, errors.WeightError, "'b': missing or no number.", weights=path)
     refuse(engine, errors.InputError, "not numbers", weights=pa.table({"item": ["a"], "weight": [True]}))
 
 
@@ -183,7 +183,7 @@ def test_unknown_slice_column(engine):
         evaluation.by_slice("country ==")
     with pytest.raises(errors.UsageError, match="cannot understand"):
         evaluation.by_slice("__import__('os').system('true')")
-    with pytest.raises(errors.UsageError, match="slice by"):
+    with pytest.raises(errors.UsageError, match="slice by: there are 'country', 'ideal_cluster_size'"):
         evaluation.by_slice()
     with pytest.raises(errors.UsageError, match="with itself"):
         evaluation.by_slice(("country", "country"))
@@ -215,6 +215,8 @@ def test_explain_needs_one_thing_that_exists(engine):
     evaluation = evaluate(engine)
     with pytest.raises(errors.UsageError, match="one of item"):
         evaluation.explain()
+    with pytest.raises(errors.UsageError, match="one thing at a time"):
+        evaluation.explain(item="a", ideal_cluster=1)
     with pytest.raises(errors.NotFoundError, match="'zzz'"):
         evaluation.explain(item="zzz")
     with pytest.raises(errors.NotFoundError, match="ideal cluster 99"):
@@ -307,7 +309,32 @@ def test_csv_ids_keep_leading_zeros(engine, tmp_path):
 
 
 def test_ragged_csv(engine, tmp_path):
-    refuse(engine, errors.SourceError, "cannot be read", ideal=csv(tmp_path, "item,cluster\na,1\nb,1,2,3\n"))
+    words = ("x.csv", "line 3 (b,1,2,3)", "2 columns") if engine.name == "duckdb" else ()
+    path = csv(tmp_path, "item,cluster\na,1\nb,1,2,3\n")
+    refuse(engine, errors.SourceError, "cannot be read", *words, ideal=path)
+    about = csv(tmp_path, "item,country,year\na,x,1\nb,x\nc,y,3\n", "about.csv")
+    words = ("about.csv", "line 3 (b,x)", "3 columns") if engine.name == "duckdb" else ()
+    if engine.name == "duckdb":
+        refuse(engine, errors.SourceError, "cannot be read", *words, attributes=about, slices="year")
+
+
+def test_dictionary_of_lists(engine):
+    words = ("ideal clustering", "list(clusters.values())", "pyarrow.table(columns)")
+    refuse(engine, errors.InputError, *words, ideal={"p": ["a", "b"], "q": ["c"]})
+    refuse(engine, errors.InputError, *words, ideal={"p": {"a", "b"}})
+    refuse(engine, errors.InputError, *words, ideal={"item": np.array(["a"]), "cluster": np.array([1])})
+
+
+@pytest.mark.parametrize("name", ["weight", "Item", "cluster"])
+def test_attributes_whose_names_are_taken(engine, name):
+    attributes = pa.table({"item_id": ["a", "b", "c"], name: [1, 2, 3]})
+    item = {"attributes": "item_id"}
+    for spec in (name, f"{name} > 1"):
+        refuse(engine, errors.PointwiseError, repr(name), "uses this name itself", "Rename", attributes=attributes,
+               item=item, slices=[spec])  # fmt: skip
+        evaluation = evaluate(engine, attributes=attributes, item=item)
+        with pytest.raises(errors.MissingColumnError, match="uses this name itself"):
+            evaluation.by_slice(spec)
 
 
 def test_not_a_clustering(engine):
@@ -338,6 +365,11 @@ def test_written_files_are_whole_or_absent(engine, tmp_path):
 def test_bad_memory_limit():
     with pytest.raises(errors.UsageError, match="memory_limit"):
         pw.evaluate(ideal=TRUTH, actual=TRUTH, memory_limit="much")
+
+
+def test_limits_of_an_engine_that_has_its_own(engine):
+    refuse(engine, errors.UsageError, "memory_limit=...", memory_limit="1GB")
+    refuse(engine, errors.UsageError, "threads=...", threads=1)
 
 
 def test_callers_data_is_left_alone(engine):

@@ -475,6 +475,8 @@ def test_f_beta_has_a_function():
 def test_unknown_names_are_errors():
     with pytest.raises(AttributeError, match="precision"):
         _ = labels.precsion_score
+    with pytest.raises(AttributeError, match=r"no attribute 'precision'\. Did you mean 'precision_score'"):
+        _ = labels.precision
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = labels.nothing
     with pytest.raises(UnknownMetricError, match="precision"):

@@ -6,8 +6,11 @@ import io
 import sys
 import time
 
+import pytest
+
 import pointwise as pw
 from pointwise.cli import live
+from pointwise.engines.duckdb import DuckDBEngine
 from pointwise.progress import listening, phase
 
 
@@ -23,6 +26,13 @@ def test_an_evaluation_names_its_phases(tmp_path):
     assert heard == ["reading", "aligning", "cross-tabulating", "writing", "reading"]
     pw.evaluate(ideal=[0, 0, 1], actual=[0, 1, 1])
     assert len(heard) == 5
+
+
+@pytest.mark.parametrize("limits", [{}, {"threads": 1}])
+def test_duckdb_draws_no_bar_of_its_own(limits):
+    engine = DuckDBEngine(**limits)
+    ((is_on,),) = engine._connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    assert is_on is False
 
 
 def test_a_bar_appears_on_a_terminal_when_work_takes_long(monkeypatch):

@@ -13,9 +13,9 @@ import pointwise as pw
 from browser import Browser, open_browser
 from pointwise.cli import app
 from pointwise.comparison import Comparison, compare
+from pointwise.formatting import format_difference, format_metric, format_weight
 from pointwise.report import sentences
 from pointwise.report.grids import MOST_TEXT, clip
-from pointwise.tables import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"
 EVIL_SCRIPT = "</script><script>alert(2)</script>"
@@ -160,7 +160,7 @@ def test_sorts_text_and_leaves_missing_values_at_the_end(browser: Browser, repor
     browser.open(report)
     browser.find("#slices-2 [data-sorts='0']").send_keys("\n")
     names = column(browser, "slices-2", 0)
-    assert names[-1] == "–"
+    assert names[-1] == "(missing)"
     assert names[:-1] == sorted(names[:-1])
 
 

@@ -186,7 +186,7 @@ def test_slices_come_from_any_table(engine):
         ("score > 0.7", "true"),
         ("score > 0.7", "false"),
         ("year", "2015"),
-        ("year", "(missing)"),
+        ("year", None),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 
 import polars as pl
 import pyarrow as pa
@@ -13,7 +14,8 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
-from pointwise.tables import format_metric, format_share, format_value
+from pointwise.drawing import draw_table
+from pointwise.formatting import format_count, format_interval, format_key, format_metric, format_share, format_value
 
 
 @pytest.fixture
@@ -121,6 +123,33 @@ def test_conditions_that_cannot_hold(evaluation):
         evaluation.by_item().where("tp")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("odd name = 'x'", "in backticks: `odd name`"),
+        ("year between 1 and 2", "neither a column nor a condition"),
+        ("year => 2", "in backticks"),
+        ("year = null", "`is null`"),
+        ("year in (2000, null)", "`is null`"),
+        ("1 = 1", "cannot understand"),
+        ("year = [2000]", "cannot understand"),
+        ("year = b'x'", "cannot understand"),
+        ("`odd name` + 1 > 2", "'`odd name` + 1 > 2'"),
+        ("year > `odd name`", "cannot be compared"),
+        ("year\0", "neither a column nor a condition"),
+        ("(" * 500 + "year" + ")" * 500, "neither a column nor a condition"),
+    ],
+)
+def test_conditions_that_are_not_understood_are_explained(evaluation, text, words):
+    with pytest.raises(errors.UsageError) as caught:
+        evaluation.by_slice(text)
+    assert words in str(caught.value)
+
+
+def test_a_list_of_one_is_a_list(evaluation):
+    assert sorted(row["items"] for row in evaluation.by_slice("year in (2000)").to_dicts()) == [1, 39]
+
+
 def test_print_says_how_many_rows_there_are(evaluation):
     assert "10 of 40 rows" in repr(evaluation.by_item())
     assert "10 of 40 rows" in evaluation.by_item()._repr_html_()
@@ -161,5 +190,80 @@ def test_values_for_people():
     assert format_value("items", 1234567) == "1,234,567"
     assert format_value("patent_year", 2015) == "2015"
     assert format_value("weight", 1234.5) == "1,234.5"
-    assert format_value("country", None) == "–"
+    assert format_value("recall", None) == "–"
+    assert format_key(None) == "(missing)"
     assert format_value("flag", True) == "yes"
+
+
+def test_one_thing_is_not_called_many(engine):
+    evaluation = pw.evaluate(ideal={"a": 1}, actual={"a": 1}, engine=engine)
+    printed = "\n".join(
+        map(str, [evaluation, evaluation.explain(item="a"), evaluation.explain(ideal_cluster=1), evaluation.mistakes()])
+    )
+    assert "1 item in 1 ideal cluster" in printed
+    assert "lies in 1 actual cluster." in printed
+    assert not re.search(r"\b1 (actual |ideal |common )?(items|clusters|rows)\b", printed)
+    assert format_count(1, "item") == "1 item"
+    assert format_count(1234, "item") == "1,234 items"
+    assert format_count(0, "item") == "0 items"
+
+
+@pytest.fixture
+def sparse(engine) -> pw.Evaluation:
+    """Items of which some have no country."""
+    items = [f"i{n}" for n in range(12)]
+    ideal = {item: n // 3 for n, item in enumerate(items)}
+    actual = {item: n // 2 for n, item in enumerate(items)}
+    countries = pa.table({"item": items, "country": ["US", None, "DE"] * 4, "year": [2000, None, 2001, 2002] * 3})
+    return pw.evaluate(ideal=ideal, actual=actual, attributes=countries, engine=engine)
+
+
+def test_a_missing_value_has_one_name_in_print_and_is_null_in_data(sparse):
+    comparison = pw.compare(variants={"a": sparse, "b": sparse}, engine=sparse.evidence.engine)
+    for make in (sparse.by_slice, comparison.by_slice):
+        for specs, column in ((["country"], "country"), (["year"], "year"), (["country", "year"], "value")):
+            table = make(*specs)
+            assert None in [row[column] for row in table.to_dicts()]
+            assert "(missing)" in repr(table)
+            assert "(missing)" in table._repr_html_()
+            assert "None" not in repr(table)
+    assert "US, (missing)" in [row["value"] for row in sparse.by_slice(("country", "year"), "year").to_dicts()]
+    places = [check.where for check in pw.gate(sparse, minimum={"recall": 0}, slices=["country"]).checks]
+    assert sorted(places) == ["country=(missing)", "country=DE", "country=US", "overall"]
+
+
+def test_an_interval_is_printed_as_it_is(sparse, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    table = sparse.by_slice("country", metrics="recall")
+    row = table.to_dicts()[0]
+    shown = f"{row['recall']:.4f} [{row['recall_low']:.3f}, {row['recall_high']:.3f}]"
+    for text in (repr(table), table._repr_html_()):
+        assert shown in text
+        assert "[low, high]: the 95% interval" in text
+    wide = repr(sparse.by_slice("country"))
+    assert max(map(len, wide.split("\n"))) <= 120
+    assert f"[{row['recall_low']:.3f}, {row['recall_high']:.3f}]" in wide  # below the value
+    assert format_interval("x", {"x": 1.0, "x_low": 0.99999, "x_high": 1.0}) == "[>0.999, 1.000]"
+    assert format_interval("delta", {"delta": 0.1, "delta_low": -0.1, "delta_high": 0.3}) == "[-0.1000, +0.3000]"
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_titles_and_words_are_not_broken(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    title = "A title that is longer than its table"
+    words = "some words-with-hyphens that fold at the spaces between them and nowhere else"
+    names = ["a name of a column", "an_even_longer_name_of_it"]
+    drawn = draw_table(title, [*names, "text"], [{names[0]: 1.5, names[1]: "short", "text": words}], note="A note.")
+    lines = drawn.split("\n")
+    assert lines[0] == title
+    assert max(map(len, lines)) <= width
+    for word in (*words.split(), "1.5000", "short"):
+        assert word in drawn.split()
+
+
+def test_ids_without_spaces_stay_whole_where_they_can(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [{"id": "x" * 39, "recall": 0.5, "f1": 0.5, "precision": 0.25}]
+    assert "x" * 39 in draw_table("", list(rows[0]), rows)
+    rows[0]["id"] = "y" * 200  # this one can not
+    assert "0.2500" in draw_table("", list(rows[0]), rows)

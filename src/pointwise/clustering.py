@@ -20,6 +20,7 @@ ALONE = "<alone> "  # with an item behind it: the id of a cluster that exists fo
 UNASSIGNED_CLUSTER = "<unassigned>"
 
 _SEPARATOR = "|"
+_SIDES = ("ideal clustering", "actual clustering")
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -163,7 +164,7 @@ def _require(source: Source, name: str, role: str, parameter: str = "") -> None:
     if name in source.columns:
         return
     hint = ""
-    if parameter:
+    if parameter and role in _SIDES:
         hint = f" Where the tables name it differently, pass {parameter}={{'ideal': ..., 'actual': ...}}."
     raise MissingColumnError(
         f"The {role} ({source.name}) has no column {name!r}. It has {_listed(source.columns)}.{hint}"

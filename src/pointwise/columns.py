@@ -5,6 +5,9 @@ CLUSTER = "cluster"
 IDEAL = "ideal_cluster"
 ACTUAL = "actual_cluster"
 
+RESERVED = (ITEM, CLUSTER, IDEAL, ACTUAL, "weight")
+"""Columns of the items themselves. An attribute of the same name would be mixed up with them."""
+
 ITEMS = "items"  # a count of items
 WEIGHT = "weight"  # a sum of item weights
 SHARE = "share"  # of the total weight

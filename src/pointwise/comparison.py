@@ -36,19 +36,21 @@ from pointwise.deltas import (
     pair_items,
     stack_sums,
 )
+from pointwise.drawing import wrap
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
+from pointwise.formatting import MISSING, format_count
 from pointwise.levels import band_keys, check_names, slice_cells
-from pointwise.manifest import MANIFEST
+from pointwise.manifest import COMPARISON, is_stored
 from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.notebook import draw_notes
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
-from pointwise.slices import Slicing, band_name, read_slicing
+from pointwise.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
 On = Literal["own", "shared"]
 
 _COVERAGE = ("common_share", "missing_share", "outside_share")
-COMPARISON = "comparison.json"
 _ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
 _TWO = 2
 
@@ -106,7 +107,7 @@ def compare(
     if on not in get_args(On):
         raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
     if not variants:
-        raise UsageError("There is nothing to compare: variants={...} names no clustering.")
+        raise UsageError("There is nothing to compare: variants=... names no clustering.")
     if baseline is not None and baseline not in variants:
         raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
     sources = (ideal, *variants.values(), settings.get("weights"), settings.get("attributes"))
@@ -151,7 +152,7 @@ def _evaluate_all(
 def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
     if isinstance(variant, Evaluation):
         return rehome(variant, engine)
-    if isinstance(variant, (str, os.PathLike)) and (Path(variant) / MANIFEST).is_file():
+    if isinstance(variant, (str, os.PathLike)) and is_stored(variant):
         return load(variant, engine=engine)
     return None
 
@@ -184,7 +185,7 @@ def _notes(own: Mapping[str, int], shared: int, on: On) -> Iterator[str]:
     if all(number == shared for number in own.values()):
         return
     if on == "shared":
-        yield f"All variants are evaluated on the {shared:,} items that the truth and every variant have."
+        yield f"All variants are evaluated on the {format_count(shared, 'item')} that the truth and every variant have."
         return
     least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
     yield (
@@ -265,7 +266,7 @@ class Comparison:
             self.engine,
             order=((_ORDER, False),),
             hidden=(_ORDER,),
-            quiet=(WEIGHT, "missing_share"),
+            quiet=(WEIGHT, IDEAL_CLUSTERS, "missing_share"),
         )
 
     def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
@@ -311,15 +312,16 @@ class Comparison:
         first = next(iter(self.evaluations.values()))
         specs = slices or first.options.slices
         if not specs:
-            raise UsageError("Say what to slice by: by_slice('country').")
+            raise UsageError(say_what_to_slice_by(first.evidence.slice_schema))
         chosen, pairs = self._chosen(metrics), self._pairs(experiment, baseline)
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
         if len(cuts) == 1:
-            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,))
+            keys = tuple(key.name for key in cuts[0].keys)
+            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,), keys=keys)
         listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
         quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
-        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet)
+        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
         names = [key.name for key in cut.keys]
@@ -418,7 +420,7 @@ class Comparison:
             overwrite: Whether to replace a comparison that is there already.
         """
         target = Path(path)
-        _check_place(target, overwrite=overwrite)
+        check_comparison_place(target, overwrite=overwrite)
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
         facts = {
             "format_version": 1,
@@ -472,7 +474,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Draw the notes, the overall table, and the differences from the baseline."""
-        return "\n\n".join([*(f"Note: {note}" for note in self.notes), *(repr(table) for table in self._tables())])
+        return "\n\n".join(
+            [*(wrap(f"Note: {note}") for note in self.notes), *(repr(table) for table in self._tables())]
+        )
 
     def _repr_html_(self) -> str:
         return draw_notes(self.notes) + "".join(table._repr_html_() for table in self._tables())
@@ -511,7 +515,13 @@ class Comparison:
         return self.engine.read(table).load(table.column_names)
 
     def _delta_table(
-        self, title: str, rows: Sequence[Row], pairs: Sequence[Pair], *, quiet: Sequence[str]
+        self,
+        title: str,
+        rows: Sequence[Row],
+        pairs: Sequence[Pair],
+        *,
+        quiet: Sequence[str],
+        keys: tuple[str, ...] = (),
     ) -> MetricTable:
         """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
         if not self._shows_intervals:
@@ -523,7 +533,14 @@ class Comparison:
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
         frame = self._hold(_typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])))
         return MetricTable(
-            _titled(title, pairs), frame, self.engine, order=((_ORDER, False),), hidden=(_ORDER,), quiet=(*same, *quiet)
+            _titled(title, pairs),
+            frame,
+            self.engine,
+            order=((_ORDER, False),),
+            hidden=(_ORDER,),
+            quiet=(*same, *quiet),
+            keys=keys,
+            confidence=self.confidence,
         )
 
     def _paired_table(
@@ -587,13 +604,20 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def _check_place(target: Path, *, overwrite: bool) -> None:
+def check_comparison_place(target: Path, *, overwrite: bool) -> None:
+    """Make sure that a comparison may be stored at a place, before the work is done.
+
+    Raises:
+        RunError: There is something that must not be replaced.
+    """
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not (target / COMPARISON).is_file():
         raise RunError(f"{str(target)!r} is there already and is not a comparison that could be replaced.")
     if not overwrite:
-        raise RunError(f"There is a comparison {str(target)!r} already. Choose another name, or use overwrite=True.")
+        raise RunError(
+            f"There is a comparison {str(target)!r} already. Choose another name, or replace it with overwrite=True."
+        )
 
 
 def _titled(title: str, pairs: Sequence[Pair]) -> str:
@@ -606,8 +630,9 @@ def _titled(title: str, pairs: Sequence[Pair]) -> str:
 def _named(row: Row, cut: Slicing) -> Row:
     """Put what a row is about into two columns that all slicings have."""
     names = [key.name for key in cut.keys]
-    values = ["(missing)" if row[name] is None else str(row[name]) for name in names]
-    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": ", ".join(values)}
+    value = row[names[0]] if len(names) == 1 else ", ".join(MISSING if row[n] is None else str(row[n]) for n in names)
+    text = None if value is None else str(value)
+    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": text}
     return head | {column: value for column, value in row.items() if column not in (*head, *names)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pointwise.comparison import Comparison, compare
 from pointwise.datasets import patentsview
@@ -13,17 +14,20 @@ from pointwise.evaluation import evaluate
 REPORT = "pointwise-demo.html"
 
 
-def run_demo(folder: Path | None = None) -> Iterator[str]:
+def run_demo(folder: Path | None = None) -> Iterator[Any]:
     """Evaluate a published clustering of inventors against the truth, and explain each look at it.
 
     Args:
         folder: Where to write the report at the end; by default the current folder.
+
+    Yields:
+        What to print: sentences, evaluations and tables.
     """
     data = patentsview()
     release = "2022-06-30"
     yield (
         f"PatentsView clusters the inventors named on patents. Here is its release of {release} against 401 inventors "
-        "whose mentions people have collected by hand; each mention weighs as many claims as its patent makes.\n"
+        "whose mentions people have collected by hand; each mention weighs as many claims as its patent makes."
     )
     evaluation = evaluate(
         ideal=data.truth,
@@ -32,22 +36,22 @@ def run_demo(folder: Path | None = None) -> Iterator[str]:
         attributes=data.attributes,
         slices=["country", "patent_year >= 2015"],
     )
-    yield f"{evaluation}\n"
-    yield "Which inventors were torn apart most? The ideal clusters with the worst recall:\n"
-    yield f"{evaluation.by_ideal_cluster().worst('recall', 5)}\n"
-    yield "For whom does it work? Slices by country and by year:\n"
-    yield f"{evaluation.by_slice()}\n"
+    yield evaluation
+    yield "Which inventors were torn apart most? The ideal clusters with the worst recall:"
+    yield evaluation.by_ideal_cluster().worst("recall", 5)
+    yield "For whom does it work? Slices by country and by year:"
+    yield evaluation.by_slice()
     complete = evaluate(
         ideal=data.truth, actual=data.releases[release], weight="num_claims", weights=data.attributes, outside="wrong"
     )
     yield (
         "The warning above, taken seriously: these inventors' mentions are known completely, so any other member of "
-        "their actual clusters is wrong there (outside='wrong'):\n"
+        "their actual clusters is wrong there (outside='wrong'):"
     )
-    yield f"{complete.overall}\n"
+    yield complete.overall
     yield (
         "The release of 2020-09-29 tore many inventors apart. Has the latest one made up for it? A report compares the "
-        "two at length, and all fifteen releases in short:\n"
+        "two at length, and all fifteen releases in short:"
     )
     yield _write_report((folder or Path()) / REPORT)
 
@@ -70,6 +74,6 @@ def compare_releases() -> Comparison:
 
 def _write_report(path: Path) -> str:
     try:
-        return f"{compare_releases().report(path).resolve()}: open it in a browser.\n"
+        return f"{compare_releases().report(path).resolve()}: open it in a browser."
     except MissingExtraError as error:
-        return f"{error}\n"
+        return str(error)

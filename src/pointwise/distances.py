@@ -17,11 +17,12 @@ from pointwise.clustering import ALONE, Columns, Table, UnassignedPolicy, assign
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
 from pointwise.confusion import Confusion, Totals, confuse
 from pointwise.crosstab import cross_tabulate
+from pointwise.drawing import draw_html, draw_table
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
+from pointwise.formatting import format_count
 from pointwise.metrics import METRICS
-from pointwise.tables import draw_html, draw_table
-from pointwise.validation import check_repeats, check_table, check_unassigned, count, examples
+from pointwise.validation import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
 
 SetDistance = Callable[[Confusion], Any]
 Absent = Literal["drop", "singleton"]
@@ -188,15 +189,17 @@ class DistanceMatrix:
         """Return the matrix as a PyArrow table."""
         return pa.Table.from_pylist(self.to_dicts())
 
-    def _title(self) -> str:
-        return f"Distances ({self.by}) on {self.items:,} common items"
+    @property
+    def title(self) -> str:
+        """What the numbers are."""
+        return f"Distances ({self.by}) on {format_count(self.items, 'common item')}"
 
     def __repr__(self) -> str:
         """Draw the matrix."""
-        return draw_table(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+        return draw_table(self.title, [CLUSTERING, *self.names], self.to_dicts())
 
     def _repr_html_(self) -> str:
-        return draw_html(self._title(), [CLUSTERING, *self.names], self.to_dicts())
+        return draw_html(self.title, [CLUSTERING, *self.names], self.to_dicts())
 
 
 CLUSTERING = "clustering"
@@ -213,7 +216,7 @@ def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
     if callable(by):
         return by, getattr(by, "__name__", "a function")
     if by not in DISTANCES:
-        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}, and not a function.")
+        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}.")
     return DISTANCES[by], by
 
 
@@ -227,7 +230,7 @@ def _read_clusterings(
         table = read_table(source, engine, role=role, item=item, cluster=cluster, has_clusters=True, weight=own)
         check_table(table, engine)
         _, offences = assign(table, UnassignedPolicy())
-        check_unassigned(table, offences, engine, policy="error")
+        check_unassigned(table, offences, engine, policy="error", advice=FILL_IN)
         check_repeats(table, engine)
         tables.append(table)
     return match_ids(tables)
@@ -278,7 +281,7 @@ def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
     number = count(bad, engine)
     if number:
         raise WeightError(
-            f"{number:,} items have a weight that is missing or not a positive finite number, e.g. "
+            f"{format_count(number, 'item')} with a weight that is missing or not a positive finite number, e.g. "
             f"{examples(bad, engine)}. Weights must be greater than zero: fix or drop these items."
         )
 

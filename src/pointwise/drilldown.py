@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -24,11 +24,13 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
+from pointwise.drawing import draw_table
 from pointwise.errors import NotFoundError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_count, format_metric, format_weight
 from pointwise.measurement import measure
 from pointwise.metrics import METRICS, Metric
-from pointwise.tables import MetricTable, draw_table, format_metric, format_weight
+from pointwise.tables import MetricTable
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,16 @@ class ItemSet:
         shown = ", ".join(str(item) for item in self.items)
         more = self.count - len(self.items)
         if not self.items:
-            return f"{self.count:,} items" if self.count else "none"
+            return format_count(self.count, "item") if self.count else "none"
         return shown if more == 0 else f"{shown} and {more:,} more"
 
 
 @dataclass(frozen=True)
 class ItemExplanation:
-    """How the two clusterings differ from the perspective of one item."""
+    """How the two clusterings differ from the perspective of one item.
+
+    An item is one of its own true positives.
+    """
 
     item: Any
     weight: float
@@ -61,6 +66,7 @@ class ItemExplanation:
     false_negatives: ItemSet
     true_negatives: ItemSet
     metrics: Mapping[str, float | None]
+    shown: tuple[str, ...] = ()  # the metrics that are printed
 
     @property
     def matrix(self) -> dict[str, float]:
@@ -76,15 +82,14 @@ class ItemExplanation:
             "apart, wrongly (FN)": self.false_negatives,
             "apart, rightly (TN)": self.true_negatives,
         }
-        rows = [
-            {"the other items": name, ITEMS: s.count, WEIGHT: s.weight, "which": str(s)} for name, s in names.items()
-        ]
+        rows = [{"set": name, ITEMS: s.count, WEIGHT: s.weight, "which": str(s)} for name, s in names.items()]
         title = (
             f"Item {self.item} (weight {format_weight(self.weight)}): ideal cluster {self.ideal_cluster}, "
             f"actual cluster {self.actual_cluster}"
         )
-        values = ", ".join(f"{n} {'–' if v is None else format_metric(v)}" for n, v in self.metrics.items())
-        return draw_table(title, ["the other items", ITEMS, WEIGHT, "which"], rows, note=values)
+        values = {name: self.metrics[name] for name in self.shown}
+        note = ", ".join(f"{n} {'–' if v is None else format_metric(v)}" for n, v in values.items())
+        return draw_table(title, list(rows[0]), rows, note=note)
 
     __repr__ = __str__
 
@@ -102,23 +107,24 @@ class ClusterExplanation:
     def __str__(self) -> str:
         """Draw the cells."""
         other = "actual" if self.side == "ideal" else "ideal"
-        return (
-            f"The {self.side} cluster {self.cluster} ({self.items:,} items, weight {format_weight(self.weight)}) "
-            f"lies in {len(self.cells):,} {other} clusters.\n{self.cells!r}"
-        )
+        size = f"{format_count(self.items, 'item')}, weight {format_weight(self.weight)}"
+        parts = format_count(len(self.cells), f"{other} cluster")
+        title = f"The {self.side} cluster {self.cluster} ({size}) lies in {parts}."
+        return repr(replace(self.cells, title=title))
 
     __repr__ = __str__
 
 
-def explain_item(evidence: Evidence, item: Any, *, limit: int) -> ItemExplanation:
-    """Show the four sets that an item sees, listing at most `limit` items of each."""
+def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limit: int) -> ItemExplanation:
+    """Show the four sets that an item sees, listing at most `limit` items of each, and all its metrics."""
     collect = evidence.engine.collect
     rows = collect(evidence.weighed_items().filter(nw.col(ITEM) == evidence.key(ITEM, item))).to_pylist()
     if not rows:
         raise NotFoundError(f"Item {item!r} is not among the common items.")
     row = rows[0]
     same_ideal, same_actual = nw.col(IDEAL) == row[IDEAL], nw.col(ACTUAL) == row[ACTUAL]
-    metrics = tuple(m for m in METRICS.values() if not m.means)
+    own = [m for m in shown if not m.means]
+    metrics = tuple({m.name: m for m in (*METRICS.values(), *own) if not m.means}.values())
     cell = collect(measure(evidence.cells.filter(same_ideal & same_actual), metrics)).to_pylist()[0]
 
     def sample(condition: nw.Expr, number: int, weight: float) -> ItemSet:
@@ -136,6 +142,7 @@ def explain_item(evidence: Evidence, item: Any, *, limit: int) -> ItemExplanatio
         false_negatives=sample(same_ideal & ~same_actual, fn_items, cell[FN]),
         true_negatives=ItemSet((), evidence.totals.items - cell[IDEAL_ITEMS] - fp_items, cell[TN]),
         metrics={m.name: cell[m.name] for m in metrics},
+        shown=tuple(m.name for m in own),
     )
 
 

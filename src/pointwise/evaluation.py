@@ -20,10 +20,12 @@ from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate, is_weighted
+from pointwise.drawing import wrap
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_count, format_share, format_weight
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
@@ -31,8 +33,9 @@ from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
+from pointwise.slices import say_what_to_slice_by
 from pointwise.store import Findings, check_place, write_run
-from pointwise.tables import MetricTable, Overall, format_share, format_weight
+from pointwise.tables import MetricTable, Overall
 from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 
@@ -70,8 +73,8 @@ def evaluate(
 
     A clustering, weights or attributes may be a path, a glob or a list of paths (Parquet, CSV, TSV, JSON lines,
     Arrow); a pandas, Polars or PyArrow table, a DuckDB relation or anything else that speaks Arrow. A clustering
-    may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters, or an
-    array of labels in the order of the items.
+    may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters (of a mapping
+    from cluster to items, its values), or an array of labels in the order of the items.
 
     Args:
         ideal: The ground truth clustering.
@@ -167,9 +170,10 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
 def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
+        many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
         raise InputError(
-            f"{counts.missing:,} of {inputs.rows[0]:,} ideal items are missing from the actual clustering, e.g. "
-            f"{examples(lacking, engine)}. With missing='drop' they are left out, with 'singleton' each is alone."
+            f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
+            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
         )
     if options.missing == "singleton":
         aligned = alignment.pad_missing(aligned)
@@ -208,9 +212,10 @@ def _outside_members(
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
     bad = outside.filter(alignment.is_bad_weight())
-    if count(bad, engine):
+    number = count(bad, engine)
+    if number:
         raise WeightError(
-            f"{count(bad, engine):,} items outside the truth have no positive finite weight, e.g. "
+            f"{format_count(number, 'item')} outside the truth without a positive finite weight, e.g. "
             f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
         )
     grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
@@ -291,7 +296,7 @@ class Evaluation:
         intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
         if not specs:
-            raise UsageError("Say what to slice by: by_slice('country').")
+            raise UsageError(say_what_to_slice_by(self.evidence.slice_schema))
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
 
     def list_slices(
@@ -313,10 +318,11 @@ class Evaluation:
         """
         given = {k: v for k, v in ((ITEM, item), (IDEAL, ideal_cluster), (ACTUAL, actual_cluster)) if v is not None}
         if len(given) != 1:
-            raise UsageError("Say what to explain: one of item=..., ideal_cluster=... and actual_cluster=....")
+            begin = "Explain one thing at a time" if given else "Say what to explain"
+            raise UsageError(f"{begin}: one of item=..., ideal_cluster=... and actual_cluster=....")
         kind, key = given.popitem()
         if kind == ITEM:
-            return explain_item(self.evidence, key, limit=limit)
+            return explain_item(self.evidence, key, self.metrics, limit=limit)
         return explain_cluster(self.evidence, kind, key, self.metrics)
 
     def mistakes(self, n: int = 20, *, kind: Kind = "both") -> Mistakes:
@@ -426,8 +432,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Draw coverage, warnings and the overall metrics."""
-        lines = [*self.summary(), *(f"Warning: {w}" for w in self.warnings), "", repr(self.overall)]
-        return "\n".join(lines)
+        lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
+        return "\n".join([*map(wrap, lines), "", repr(self.overall)])
 
     def _repr_html_(self) -> str:
         lines = [*self.summary(), *(f"Warning: {warning}" for warning in self.warnings)]
@@ -438,7 +444,7 @@ class Evaluation:
         c, o = self.coverage, self.options
         common = (
             f"Common items: {c.common_items:,} of {c.ideal_items:,} ideal ({format_share(c.common_share)}) and "
-            f"{c.actual_items:,} actual items, weight {format_weight(c.common_weight)}"
+            f"{format_count(c.actual_items, 'actual item')}, weight {format_weight(c.common_weight)}"
         )
         clusters = (
             f"Clusters touched: {c.ideal_clusters_touched:,} of {c.ideal_clusters:,} ideal; "

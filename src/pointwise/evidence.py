@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.clustering import Table, join_id
-from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT
+from pointwise.columns import ACTUAL, IDEAL, ITEM, RESERVED, WEIGHT
 from pointwise.confusion import Totals
 from pointwise.engines.base import Engine
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
@@ -66,7 +66,7 @@ class Evidence:
         if self.attributes is None:
             return own
         source, ids = self.attributes.source, self.attributes.item_columns
-        taken = {ITEM, IDEAL, ACTUAL, WEIGHT, *ids}
+        taken = {*RESERVED, *ids}
         others = [c for c in source.columns if c not in own and c.lower() not in taken]
         return own | dict(source.load(others).collect_schema()) if others else own
 

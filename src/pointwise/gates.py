@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pointwise.columns import ITEMS
+from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
+from pointwise.formatting import format_count, format_key, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.slices import SIZES, read_slicing
-from pointwise.tables import draw_html, draw_table, format_metric, format_share
 
 OVERALL = "overall"
 
@@ -59,7 +60,9 @@ class Gate:
 
     def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]]]:
         failed = sum(not check.held for check in self.checks)
-        title = f"Gate: {failed} of {len(self.checks)} checks failed" if failed else "Gate: all checks held"
+        title = (
+            f"Gate: {failed} of {format_count(len(self.checks), 'check')} failed" if failed else "Gate: all checks held"
+        )
         rows = [_row(check) for check in sorted(self.checks, key=lambda check: check.held)]
         return title, list(rows[0]), rows
 
@@ -119,9 +122,11 @@ def gate(
     """
     rules = _rules(minimum or {}, maximum or {}, max_drop or {})
     if not rules and min_coverage is None:
-        raise UsageError("A gate without a rule lets everything through. Give a minimum, a maximum or a max_drop.")
+        raise UsageError(
+            "A gate without a rule lets everything through. Give minimum=..., maximum=... or max_drop=...."
+        )
     if bool(max_drop) != (baseline is not None):
-        raise UsageError("A baseline and max_drop belong together: give both or neither.")
+        raise UsageError("baseline=... and max_drop=... belong together: give both or neither.")
     if baseline is not None:
         _check_same_truth(evaluation, baseline)
     checks = list(_coverage_check(evaluation, min_coverage))
@@ -182,11 +187,13 @@ def _places(
         for row in evaluation.by_slice(spec, metrics=metrics).to_dicts():
             is_meant = all(row[name] is True for name, condition in zip(keys, is_condition, strict=True) if condition)
             if is_meant and row[ITEMS] >= min_items:
-                names = [n if c else f"{n}={row[n]}" for n, c in zip(keys, is_condition, strict=True)]
+                names = [n if c else f"{n}={format_key(row[n])}" for n, c in zip(keys, is_condition, strict=True)]
                 found += 1
                 yield ", ".join(names), row
         if not found:
-            raise UsageError(f"No slice of {spec!r} has {min_items:,} items or more, so that nothing would be checked.")
+            raise UsageError(
+                f"No slice of {spec!r} has {format_count(min_items, 'item')} or more, so that nothing would be checked."
+            )
 
 
 def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _Values) -> Check:

@@ -23,15 +23,13 @@ from pointwise.clustering import (
     read_table,
     reserved_ids,
 )
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
+from pointwise.columns import ITEM, RESERVED, WEIGHT
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import MissingColumnError, UsageError
-from pointwise.validation import check_table, check_unassigned, explain_mixed_ids
+from pointwise.validation import check_table, check_unassigned, explain_mixed_ids, say_reserved
 
 Outside = Literal["ignore", "wrong"]
 Missing = Literal["drop", "singleton", "error"]
-
-_ITEM_COLUMNS = (ITEM, CLUSTER, IDEAL, ACTUAL, WEIGHT)
 
 
 @dataclass(frozen=True)
@@ -191,14 +189,14 @@ def _mentioned(slices: Sequence[Any], source: Source, taken: Sequence[str]) -> t
     """List the columns of a table that slices may need and that no earlier table has."""
     own = [c for c in source.columns if c not in taken]
     if any(not isinstance(s, (str, tuple, list)) for s in slices):
-        return tuple(c for c in own if c.lower() not in _ITEM_COLUMNS)
+        return tuple(c for c in own if c.lower() not in RESERVED)
     words = [word for s in slices for word in ([s] if isinstance(s, str) else s)]
     if any(not isinstance(word, str) for word in words):
-        return tuple(c for c in own if c.lower() not in _ITEM_COLUMNS)
+        return tuple(c for c in own if c.lower() not in RESERVED)
     found = [c for c in own if any(_mentions(word, c) for word in words)]
     for column in found:
-        if column.lower() in _ITEM_COLUMNS:
-            raise UsageError(f"A slice column cannot be called {column!r}, which pointwise uses itself. Rename it.")
+        if column.lower() in RESERVED:
+            raise UsageError(say_reserved(column))
     return tuple(found)
 
 

@@ -33,6 +33,7 @@ from pointwise import cellsums, related
 from pointwise.codes import encode
 from pointwise.confusion import Confusion
 from pointwise.errors import InputError, UnknownMetricError, WeightError
+from pointwise.formatting import format_count
 from pointwise.measurement import item_metrics
 from pointwise.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.tally import ARRAYS, Floats, Tally, tally
@@ -160,7 +161,9 @@ def _weights(sample_weight: Any, length: int) -> Floats:
     if weight is None:
         raise WeightError("`sample_weight` holds values that are not numbers. Give one number per item.")
     if weight.shape != (length,):
-        raise WeightError(f"`sample_weight` has shape {weight.shape}, for {length} items. Give one per item.")
+        raise WeightError(
+            f"`sample_weight` has shape {weight.shape}, for {format_count(length, 'item')}. Give one per item."
+        )
     if not (weight.min() > 0 and weight.max() < math.inf):
         bad = np.flatnonzero(~((weight > 0) & (weight < math.inf)))
         shown = ", ".join(f"{weight[i]} at position {i}" for i in bad[:5])
@@ -240,12 +243,17 @@ def __getattr__(name: str) -> Callable[..., float]:
     """Make the score functions of metrics that were registered after this module was loaded."""
     try:
         if not name.endswith(_SUFFIX):
-            raise UnknownMetricError(name)  # noqa: TRY301
+            raise AttributeError(_say_absent(name))
         function = _score_function(name.removesuffix(_SUFFIX))
     except UnknownMetricError as error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {error}") from None
     globals()[name] = function  # Pickle wants to find the very same function again.
     return function
+
+
+def _say_absent(name: str) -> str:
+    hint = f" Did you mean {name + _SUFFIX!r}?" if name in METRICS else ""
+    return f"module {__name__!r} has no attribute {name!r}.{hint}"
 
 
 def __dir__() -> list[str]:

@@ -25,6 +25,7 @@ from pointwise.columns import (
 )
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
+from pointwise.formatting import MISSING
 from pointwise.lifting import columns_of, sum_up
 from pointwise.metrics import Metric
 from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
@@ -61,7 +62,7 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     frame = items.join(measured, on=[IDEAL, ACTUAL], how="inner")
     share = (nw.col(WEIGHT) / evidence.common_weight).alias(SHARE)
     columns = (ITEM, IDEAL, ACTUAL, WEIGHT, SHARE, TP, FP, FN, TN, *values)
-    return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine)
+    return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine, quiet=(SHARE,))
 
 
 def tabulate_slices(
@@ -92,15 +93,17 @@ def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric
     else:
         frame = evidence.lift(rows, names, metrics)
     title = f"Slices by {cut.name}"
+    quiet = (WEIGHT,) if intervals else ()  # the share says it too, and intervals need the room
     bands = band_keys(cut)
     if not bands:
         order = ((WEIGHT, True), *((name, False) for name in names))
-        return MetricTable(title, frame, evidence.engine, order=order)
+        return MetricTable(title, frame, evidence.engine, order=order, quiet=quiet, keys=tuple(names))
     starts = {name: f"_{name}_start" for name in bands}
     frame = frame.with_columns(*(nw.col(name).alias(start) for name, start in starts.items()))
     frame = frame.with_columns(*(band_label(name).alias(name) for name in bands))
     order = tuple((starts.get(name, name), False) for name in names)
-    return MetricTable(title, frame, evidence.engine, order=order, hidden=tuple(starts.values()))
+    hidden = tuple(starts.values())
+    return MetricTable(title, frame, evidence.engine, order=order, hidden=hidden, quiet=quiet, keys=tuple(names))
 
 
 def band_keys(cut: Slicing) -> list[str]:
@@ -138,16 +141,29 @@ def _side_by_side(cuts: Sequence[Slicing], tables: Sequence[MetricTable]) -> Met
     parts = []
     for number, (cut, table) in enumerate(zip(cuts, tables, strict=True)):
         names = [key.name for key in cut.keys]
-        value = nw.concat_str([_as_text(name) for name in names], separator=", ")
+        value = _as_text(names)
         labels = (nw.lit(cut.name).alias("slice"), value.alias("value"), nw.lit(number).alias("_number"))
         parts.append(table.frame.select(*labels, *(c for c in table.columns if c not in names)))
     order = (("_number", False), (WEIGHT, True), ("value", False))
-    return MetricTable("Slices", nw.concat(parts), tables[0].engine, order=order, hidden=("_number",))
+    first = tables[0]
+    return MetricTable(
+        "Slices",
+        nw.concat(parts),
+        first.engine,
+        order=order,
+        hidden=("_number",),
+        quiet=first.quiet,
+        keys=("value",),
+    )
 
 
-def _as_text(name: str) -> nw.Expr:
-    text = nw.col(name).cast(nw.String)
-    return nw.when(text.is_null()).then(nw.lit("(missing)")).otherwise(text)
+def _as_text(names: Sequence[str]) -> nw.Expr:
+    """Write the values that make a slice as one; that of one column is missing where the column's is."""
+    texts = [nw.col(name).cast(nw.String) for name in names]
+    if len(texts) == 1:
+        return texts[0]
+    named = [nw.when(text.is_null()).then(nw.lit(MISSING)).otherwise(text) for text in texts]
+    return nw.concat_str(named, separator=", ")
 
 
 def check_names(names: Sequence[str], metrics: Sequence[Metric]) -> None:

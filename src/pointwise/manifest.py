@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from pointwise.errors import NotFoundError, RunError
 
 MANIFEST = "run.json"
+COMPARISON = "comparison.json"  # the same for a stored comparison, whose variants are runs in folders inside
 FORMAT_VERSION = 1
 
 
@@ -108,6 +110,11 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
+def is_stored(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is the folder of a stored run or a stored comparison."""
+    return any((Path(path) / name).is_file() for name in (MANIFEST, COMPARISON))
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Read `run.json`.
 
@@ -117,6 +124,13 @@ def read_manifest(folder: Path) -> Manifest:
     """
     if not folder.exists():
         raise NotFoundError(f"There is no stored run {str(folder)!r}.")
+    if (folder / COMPARISON).is_file():
+        inside = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        runs = ", ".join(repr(str(run)) for run in inside)
+        raise RunError(
+            f"{str(folder)!r} is a stored comparison, not a run. Look at it with load_comparison(...), or at one of "
+            f"the runs inside: {runs}."
+        )
     if not (folder / MANIFEST).is_file():
         raise RunError(f"{str(folder)!r} is not a stored run: it has no {MANIFEST}.")
     try:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pointwise.columns import CLUSTER, ITEM
 from pointwise.engines.base import is_spark_frame
-from pointwise.errors import IdTypeError, UsageError
+from pointwise.errors import IdTypeError, InputError, UsageError
 
 
 def as_table(source: Any) -> Any:
@@ -18,6 +18,7 @@ def as_table(source: Any) -> Any:
     if is_spark_frame(source):  # first: one of Spark Connect claims to have any attribute
         return source
     if isinstance(source, Mapping):
+        _check_memberships(source)
         return _table(list(source.keys()), list(source.values()))
     if _is_pandas_series(source):
         return _table(source.index.to_numpy(), source.array)
@@ -30,6 +31,16 @@ def as_table(source: Any) -> Any:
     if isinstance(source, Iterable):
         return _table_of_clusters(list(source))
     raise UsageError(f"An object of type {type(source).__name__} is not something to read a clustering from.")
+
+
+def _check_memberships(source: Mapping[Any, Any]) -> None:
+    """Refuse lists for values: they may be the members of clusters or the columns of a table."""
+    if any(isinstance(value, Iterable) and not isinstance(value, (str, bytes)) for value in source.values()):
+        raise InputError(
+            "A dictionary maps each item to its cluster, but this one maps to lists. If these are the members of each "
+            "cluster, give the lists alone: list(clusters.values()). If they are columns, make a table of them: "
+            "pyarrow.table(columns)."
+        )
 
 
 def _table_of_clusters(clusters: list[Any]) -> pa.Table:

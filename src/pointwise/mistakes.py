@@ -21,11 +21,12 @@ from pointwise.columns import (
     ITEMS,
     TP,
 )
+from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
+from pointwise.formatting import format_count, format_metric, format_share, format_weight
 from pointwise.levels import lift_overall
 from pointwise.metrics import find_metrics
-from pointwise.tables import draw_html, draw_table, format_metric, format_share, format_weight
 from pointwise.validation import count
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Part:
 
     def describe(self, kind: str) -> str:
         """Name the cluster, with its size here and some of its items."""
-        size = f"{self.items:,} item{'s' if self.items != 1 else ''}"
+        size = format_count(self.items, "item")
         if self.weight != self.items:
             size += f" of weight {format_weight(self.weight)}"
         if self.examples:

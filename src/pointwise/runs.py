@@ -13,7 +13,7 @@ from pointwise.coverage import coverage_of
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, PointwiseError, UnknownMetricError
 from pointwise.evaluation import Evaluation
-from pointwise.manifest import MANIFEST, Manifest
+from pointwise.manifest import COMPARISON, MANIFEST, Manifest
 from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.progress import phase
 from pointwise.store import read_evidence, read_options, read_run, read_sources
@@ -89,6 +89,8 @@ def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
 def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> MetricTable:
     """List all runs below a folder in the order of their creation, with overall metrics and coverage.
 
+    The runs inside of a stored comparison are parts of it and not listed.
+
     The column `problem` says what is wrong with a run that cannot be loaded; its other columns are empty.
 
     Args:
@@ -112,7 +114,9 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
 def _run_folders(top: Path) -> Iterator[Path]:
     for folder, inside, files in os.walk(top):
         inside[:] = [name for name in inside if not name.startswith(".")]
-        if MANIFEST in files:
+        if COMPARISON in files:  # its runs are parts of it
+            inside.clear()
+        elif MANIFEST in files:
             inside.clear()
             yield Path(folder)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS
+from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED
 from pointwise.conditions import parse_condition
 from pointwise.errors import MissingColumnError, UsageError
+from pointwise.validation import say_reserved
 
 BANDS = (1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
 """Where bands of cluster sizes begin."""
@@ -79,7 +80,7 @@ def _keys_of_text(text: str, schema: Mapping[str, Any]) -> tuple[Key, ...]:
         return tuple(_key_of_column(part, schema) for part in parts)
     if all(part.isidentifier() for part in parts):
         raise MissingColumnError(_unknown(next(p for p in parts if p not in schema and p not in SIZES), schema))
-    condition = parse_condition(text, dict(schema))
+    condition = parse_condition(text, dict(schema), reserved=RESERVED)
     return (Key(text, condition.expression, condition.columns),)
 
 
@@ -89,14 +90,26 @@ def _key_of_column(name: str, schema: Mapping[str, Any]) -> Key:
     return Key(name)
 
 
+def say_what_to_slice_by(schema: Mapping[str, Any]) -> str:
+    """Say which columns there are, to someone who named none."""
+    return f"Say what to slice by: {_columns(schema)}"
+
+
+def _columns(schema: Mapping[str, Any]) -> str:
+    return (
+        f"there are {', '.join(map(repr, (*schema, *SIZES)))}. More columns come from attributes=..., a table of items "
+        "and their attributes."
+    )
+
+
 def _unknown(name: str, schema: Mapping[str, Any]) -> str:
+    if name.lower() in RESERVED:
+        return say_reserved(name)
     known = [*schema, *SIZES]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return (
-        f"There is no column {name!r} to slice by.{hint} There are {', '.join(map(repr, known))}. "
-        "More columns come from attributes=..., a table of items and their attributes."
-    )
+    columns = _columns(schema)
+    return f"There is no column {name!r} to slice by.{hint} {columns[0].upper()}{columns[1:]}"
 
 
 def band_start(column: str) -> nw.Expr:

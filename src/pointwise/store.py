@@ -127,7 +127,7 @@ def check_place(path: Path, *, overwrite: bool) -> None:
     except RunError as error:
         raise RunError(f"{str(path)!r} is there already and is not a run that could be replaced.") from error
     if not overwrite:
-        raise RunError(f"There is a run {str(path)!r} already. Choose another name, or ask to overwrite it.")
+        raise RunError(f"There is a run {str(path)!r} already. Choose another name, or replace it with overwrite=True.")
 
 
 @contextmanager

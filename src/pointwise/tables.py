@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import math
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import HIGH, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
+from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
+from pointwise.formatting import MISSING, format_count, format_metric, format_weight
 from pointwise.metrics import find_metric
-from pointwise.notebook import draw_grid
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -45,6 +43,8 @@ class MetricTable:
         limit: How many rows to keep after sorting; None for all.
         hidden: Columns for sorting only.
         quiet: Columns that are not drawn, to keep the drawing narrow.
+        keys: Columns that say which slice a row is; one of them is missing where the items have no value.
+        confidence: How often the intervals shall hold the true value.
     """
 
     title: str
@@ -54,6 +54,8 @@ class MetricTable:
     limit: int | None = None
     hidden: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
 
     @property
     def columns(self) -> list[str]:
@@ -65,11 +67,11 @@ class MetricTable:
         """Names of the columns that a drawing shows."""
         return [c for c in self.columns if c not in self.quiet]
 
-    @property
-    def notes(self) -> list[str]:
-        """What to know when reading a drawing."""
-        has_intervals = any(name.endswith(LOW) for name in self.columns)
-        return [f"±: half the width of the {CONFIDENCE:.0%} interval"] if has_intervals else []
+    def notes_on(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Say what to know when reading a drawing of some rows."""
+        ends = [name for name in self.columns if name.endswith(LOW)]
+        has_intervals = any(row[name] is not None for row in rows for name in ends)
+        return [f"[low, high]: the {self.confidence:.0%} interval"] if has_intervals else []
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -101,7 +103,7 @@ class MetricTable:
     def _ranked(self, metric: str, n: int, *, worst: bool) -> MetricTable:
         better = find_metric(metric).better
         if better is None:
-            raise UsageError(f"{metric!r} has no better or worse. Use sort({metric!r}).")
+            raise UsageError(f"{metric!r} has no better or worse, but a table can be sorted by it.")
         self._require(metric)
         defined = self._cut()
         defined = replace(defined, frame=defined.frame.filter(~nw.col(metric).is_null()))
@@ -146,6 +148,10 @@ class MetricTable:
         rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
         return rows
 
+    def to_drawn_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries for a drawing, where a slice of missing values has a name."""
+        return [row | {key: MISSING for key in self.keys if row[key] is None} for row in self.to_dicts()]
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl, whatever their number.
 
@@ -166,9 +172,9 @@ class MetricTable:
     def _shown(self) -> tuple[list[dict[str, Any]], str]:
         total = len(self)
         most = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
-        rows = self.head(most).to_dicts()
+        rows = self.head(most).to_drawn_dicts()
         notes = [f"{len(rows)} of {total:,} rows"] if total > len(rows) else []
-        return rows, "; ".join([*notes, *self.notes])
+        return rows, "; ".join([*notes, *self.notes_on(rows)])
 
     def __repr__(self) -> str:
         """Draw the first rows as text."""
@@ -241,8 +247,8 @@ class Overall:
     def _drawing(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
         rows = [_with_interval(row) for row in self.to_dicts()]
         clusters = max((i.ideal_clusters for i in self.intervals.values()), default=0)
-        behind = f" in {clusters:,} ideal clusters" if clusters else ""
-        title = f"Overall: {self.items:,} items{behind}, weight {format_weight(self.weight)}"
+        behind = f" in {format_count(clusters, 'ideal cluster')}" if clusters else ""
+        title = f"Overall: {format_count(self.items, 'item')}{behind}, weight {format_weight(self.weight)}"
         columns = [c for c in ("metric", "value", _INTERVAL, "undefined", "meaning") if any(c in row for row in rows)]
         reasons: dict[str, list[str]] = {}
         for name, interval in self.intervals.items():
@@ -279,153 +285,3 @@ def whole_file(path: Path) -> Iterator[Path]:
         unfinished = Path(folder) / path.name
         yield unfinished
         unfinished.replace(path)
-
-
-def format_value(column: str, value: Any) -> str:
-    """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    return _format_float(column, value) if isinstance(value, float) else str(value)
-
-
-def _format_float(column: str, value: float) -> str:
-    if column.endswith((SHARE, UNDEFINED)):
-        return format_share(value)
-    if column.endswith(_SIGNED):
-        return format_difference(value)
-    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-
-
-_WEIGHTS = ("tp", "fp", "fn", "tn")
-_SIGNED = ("delta", "contribution")
-
-
-def shown_columns(columns: Sequence[str]) -> list[str]:
-    """Leave out the ends of intervals, which stand beside their values when drawn."""
-    return [c for c in columns if not any(c.endswith(end) and c.removesuffix(end) in columns for end in (LOW, HIGH))]
-
-
-def format_cell(column: str, row: Mapping[str, Any]) -> str:
-    """Write a value for people, with half the width of its interval if it has one."""
-    text = format_value(column, row.get(column))
-    if column + LOW not in row or row.get(column) is None:
-        return text
-    low, high = row[column + LOW], row[column + HIGH]
-    reach = "–" if low is None else "±" + f"{(high - low) / 2:.4f}".removeprefix("0")
-    return f"{text} {reach:>6}"
-
-
-def format_metric(value: float) -> str:
-    """Write a metric; one that is not quite 0 or 1 does not look like it."""
-    if math.isnan(value):
-        return "–"
-    if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
-        return format_weight(value)
-    text = f"{value:.4f}"
-    if text == "1.0000" and value < 1:
-        return ">0.9999"
-    if text in ("0.0000", "-0.0000") and value != 0:
-        return "<0.0001" if value > 0 else ">-0.0001"
-    return text
-
-
-def format_difference(value: float) -> str:
-    """Write a difference with its sign; one that is not quite 0 does not look like it."""
-    text = f"{value:+.4f}"
-    if text in ("+0.0000", "-0.0000"):
-        return "0.0000" if abs(value) < 1e-12 else f"{text[0]}<0.0001"  # noqa: PLR2004  # what rounding leaves of zero
-    return text
-
-
-def format_share(value: float) -> str:
-    """Write a share as a percentage; one that is not quite none or all does not look like it."""
-    text = f"{value:.1%}"
-    if text == "100.0%" and value < 1:
-        return ">99.9%"
-    return "<0.1%" if text == "0.0%" and value > 0 else text
-
-
-def format_weight(value: float) -> str:
-    """Write a weight without digits that say nothing."""
-    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1e6 else f"{value:,.6g}"  # noqa: PLR2004
-
-
-def draw_table(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as text for a terminal; as one list per row where the terminal is too narrow for a table."""
-    from rich.console import Console
-
-    buffer = io.StringIO()
-    width = _terminal_width()
-    console = Console(file=buffer, width=width, no_color=True, highlight=False)
-    columns = shown_columns(columns)
-    cells = [[_one_line(format_cell(c, row)) for c in columns] for row in rows]
-    if _least_width(columns, rows, cells) <= width:
-        console.print(_rich_table(title, columns, rows, cells))
-    else:
-        name_width = max(map(len, columns))
-        records = ["\n".join(f"{c:<{name_width}}  {v}" for c, v in zip(columns, row, strict=True)) for row in cells]
-        console.print("\n\n".join([title, *records]), markup=False)
-    if note:
-        console.print(note, markup=False)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
-
-
-def _least_width(columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]) -> int:
-    """Return how wide a table must be so that no number breaks; text and headers may."""
-    widths = []
-    for number, column in enumerate(columns):
-        longest = max((len(row[number]) for row in cells), default=0)
-        widths.append(longest if _is_number(column, rows) else min(longest, _LEAST_TEXT_WIDTH))
-    return sum(width + _PADDING for width in widths)
-
-
-_LEAST_TEXT_WIDTH = 12
-_PADDING = 3
-
-
-def _is_number(column: str, rows: Sequence[dict[str, Any]]) -> bool:
-    return any(isinstance(row.get(column), (int, float)) for row in rows)
-
-
-def _rich_table(
-    title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], cells: Sequence[Sequence[str]]
-) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column, header in zip(columns, _headers(columns, cells), strict=True):
-        is_number = _is_number(column, rows)
-        table.add_column(Text(header), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    for texts in cells:
-        table.add_row(*(Text(text) for text in texts))
-    return table
-
-
-def _headers(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    """Break long names at their underscores where the table would be too wide otherwise."""
-    widths = [max((len(row[n]) for row in cells), default=0) for n in range(len(columns))]
-    gap = 3
-    if sum(max(len(c), width) + gap for c, width in zip(columns, widths, strict=True)) <= _terminal_width():
-        return list(columns)
-    return [c.replace("_", "_\n") if len(c) > width else c for c, width in zip(columns, widths, strict=True)]
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _terminal_width() -> int:
-    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
-
-
-def draw_html(title: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], *, note: str = "") -> str:
-    """Draw rows as an HTML table for a notebook."""
-    columns = shown_columns(columns)
-    heads = [(c, any(isinstance(row.get(c), (int, float)) for row in rows)) for c in columns]
-    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

@@ -19,6 +19,7 @@ from pointwise.errors import (
     SourceError,
     WeightError,
 )
+from pointwise.formatting import format_count
 
 _EXAMPLES = 5
 
@@ -39,6 +40,11 @@ def _short(value: Any, longest: int = 80) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def say_reserved(column: str) -> str:
+    """Say why a column cannot be sliced by."""
+    return f"A column to slice by cannot be called {column!r}: pointwise uses this name itself. Rename the column."
+
+
 def check_table(table: Table, engine: Engine) -> int:
     """Refuse an empty table and items without an id; return the number of rows."""
     rows = count(table.frame, engine)
@@ -47,11 +53,21 @@ def check_table(table: Table, engine: Engine) -> int:
         raise SourceError(f"There are no rows in {where}.")
     nulls = count(table.frame.filter(nw.col(ITEM).is_null()), engine)
     if nulls:
-        raise MissingValueError(f"{_rows(nulls)} without an item id in {where}. Fill them in or drop these rows.")
+        raise MissingValueError(
+            f"{format_count(nulls, 'row')} without an item id in {where}. Fill them in or drop these rows."
+        )
     return rows
 
 
-def check_unassigned(table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str) -> None:
+CHOOSE_POLICY = (
+    "Say what to do with them: unassigned='singleton' (each alone), unassigned='one-cluster' or unassigned='drop'."
+)
+FILL_IN = "Give each of them a cluster, or drop these rows."
+
+
+def check_unassigned(
+    table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
+) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
     if offences is None:
         return
@@ -59,13 +75,11 @@ def check_unassigned(table: Table, offences: nw.LazyFrame | None, engine: Engine
     if not found:
         return
     where = f"the {table.role} ({table.source.name})"
+    rows = format_count(found, "row")
     if policy == "error":
-        raise MissingValueError(
-            f"{_rows(found)} without a cluster in {where}, e.g. {examples(offences, engine)}. Say what to do with "
-            "them: unassigned='singleton' (each alone), 'one-cluster' or 'drop'."
-        )
+        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offences, engine)}. {advice}")
     raise InputError(
-        f"{_rows(found)} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
+        f"{rows} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
         f"{examples(offences, engine, CLUSTER)}. Rename these clusters."
     )
 
@@ -126,16 +140,20 @@ def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, colum
         return
     bad = items.filter(is_bad_weight())
     rows = engine.collect(bad.select(ITEM, WEIGHT).head(_EXAMPLES)).to_pylist()
-    shown = ", ".join(f"{_short(r[ITEM])}: {_short(_worded(r[WEIGHT]))}" for r in rows)
+    absent = "missing or no number" if table and _is_text(table, column) else "missing"
+    shown = ", ".join(f"{_short(r[ITEM])}: {absent if r[WEIGHT] is None else r[WEIGHT]}" for r in rows)
     where = f" in the {table.role} ({table.source.name})" if table else ""
+    verb = "has" if counts.bad_weights == 1 else "have"
+    many = f"{counts.bad_weights:,} of {format_count(counts.common, 'item')}"
     raise WeightError(
-        f"{counts.bad_weights:,} of {counts.common:,} items have a weight {column!r}{where} that is missing or "
-        f"not a positive finite number, e.g. {shown}. Weights must be greater than zero: fix or drop these items."
+        f"{many} {verb} a weight {column!r}{where} that is missing or not a positive finite number, e.g. {shown}. "
+        "Weights must be greater than zero: fix or drop these items."
     )
 
 
-def _worded(weight: float | None) -> float | str:
-    return "no number" if weight is None else weight
+def _is_text(table: Table, column: str) -> bool:
+    """Tell whether weights were read from text, which may say anything."""
+    return isinstance(table.source.load((column,)).collect_schema()[column], nw.String) or not table.source.is_typed
 
 
 def _no_common_items(ideal: Table, actual: Table, engine: Engine) -> str:
@@ -154,7 +172,3 @@ def explain_mixed_ids(error: MixedIdsError, engine: Engine) -> NoCommonItemsErro
         f"{examples(numbers.frame, engine)}, but text in the {texts.role} ({texts.source.name}), e.g. "
         f"{examples(texts.frame, engine)}. Convert one side: 17 and '17' are different items."
     )
-
-
-def _rows(number: int) -> str:
-    return f"{number:,} {'row' if number == 1 else 'rows'}"

@@ -14,7 +14,7 @@ from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, clip,
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, TP
 from pointwise.errors import UsageError
 from pointwise.excerpts import costly_clusters
-from pointwise.tables import format_share, format_weight
+from pointwise.formatting import format_count, format_share, format_weight
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -125,7 +125,7 @@ def _ribbon(band: Band, ideal: dict[Any, list[float]], actual: dict[Any, list[fl
         place[2] += size
     spoken = (
         f"{_name(band.ideal)} to {_name(band.actual)}: weight {format_weight(float(band.weight))}, "
-        f"{band.items:,} items, {format_share(band.weight / total)} of what is shown"
+        f"{format_count(band.items, 'item')}, {format_share(band.weight / total)} of what is shown"
     )
     return {"ends": ends, "spoken": spoken, "ideal": band.ideal}
 

@@ -28,9 +28,10 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
+from pointwise.formatting import format_count, format_key, format_metric, format_share, format_weight
 from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
-from pointwise.tables import MetricTable, format_metric, format_share, format_value, format_weight
+from pointwise.tables import MetricTable
 
 if TYPE_CHECKING:
     from pointwise.coverage import Coverage
@@ -113,7 +114,7 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED
     shown = (
         f"{len(rows):,} of {total:,} {side} clusters: those that cost most"
         if total > len(rows)
-        else (f"{total:,} {side} clusters")
+        else format_count(total, f"{side} cluster")
     )
     return compose(
         [bubbles, *labels],
@@ -300,8 +301,7 @@ def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict
 
 def name_slice(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Write the values that make a slice as one short name."""
-    values = (format_value("", row[key]) if isinstance(row[key], bool) else row[key] for key in keys)
-    return clip(", ".join(clip(value) for value in values), 28)
+    return clip(", ".join(clip(format_key(row[key])) for key in keys), 28)
 
 
 def dots(

@@ -33,9 +33,10 @@ from pointwise.comparison import Comparison
 from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
+from pointwise.formatting import format_count, format_difference, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.runs import history as list_runs
-from pointwise.tables import MetricTable, format_difference, format_metric, format_share
+from pointwise.tables import MetricTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +95,11 @@ def deltas(
         points.encode(x=alt.X("delta:Q", scale=scale), y=y, color=color),
     ]
     words = "; ".join(f"{r['name']} {r['told']}{' (' + r['between'] + ')' if r['between'] else ''}" for r in rows)
-    shown = f"the {len(rows)} heaviest of {len(found):,} slices" if len(found) > len(rows) else f"{len(rows):,} slices"
+    shown = (
+        f"the {len(rows)} heaviest of {len(found):,} slices"
+        if len(found) > len(rows)
+        else format_count(len(rows), "slice")
+    )
     what = ", ".join(keys) if keys != ["slice", "value"] else "slice"
     return compose(
         layers,
@@ -177,7 +182,7 @@ def movers(
     return compose(
         [drawn],
         title=f"Who moved the {name.replace('_', ' ')}",
-        subtitle=f"the {len(gains)} ideal clusters that gained most, the {len(losses)} that lost most",
+        subtitle=f"ideal clusters: {len(gains)} that gained most, {len(losses)} that lost most",
         description=f"Bars of what ideal clusters add to the change: {words}.",
         height=ROW * len(rows),
         width=WIDTH - 160,
@@ -232,7 +237,7 @@ def history(
     return compose(
         layers,
         title=f"{' and '.join(n.replace('_', ' ') for n in names).capitalize()} over time",
-        description=f"Lines over {len(found):,} clusterings. {words}.",
+        description=f"Lines over {format_count(len(found), 'clustering')}. {words}.",
         height=220,
         width=max(220, min(WIDTH, 60 * len(found))),
     )

@@ -8,20 +8,48 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pointwise.cli.wording import speak_of, translate
 from pointwise.errors import PointwiseError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
+_ORDER = (
+    "demo",
+    "evaluate",
+    "show",
+    "explain",
+    "mistakes",
+    "slice",
+    "coverage",
+    "compare",
+    "distance",
+    "gate",
+    "report",
+    "runs",
+    "metrics",
+)
+
+
 class _Commands(TyperGroup):
     """Commands whose errors are one line on standard error, and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the commands in the order in which people come to need them."""
+        names = super().list_commands(ctx)
+        return [*(name for name in _ORDER if name in names), *(name for name in names if name not in _ORDER)]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        speak_of(name or "", self.commands)
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except PointwiseError as error:
-            typer.echo(f"Error: {error}", err=True)
+            typer.echo(f"Error: {translate(str(error))}", err=True)
             raise typer.Exit(USAGE_ERROR) from error
         except KeyboardInterrupt:
             typer.echo("Interrupted.", err=True)

@@ -13,6 +13,7 @@ from pointwise.cli import options, output
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format, read_columns
+from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def compare(
     outside: options.OutsidePolicy = options.Outside.ignore,
     missing: options.MissingPolicy = options.Missing.drop,
     unassigned: options.Unassigned = None,
-    unassigned_label: options.UnassignedLabels = None,
+    unassigned_labels: options.UnassignedLabels = None,
     intervals: options.Intervals = True,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
@@ -89,30 +90,15 @@ def compare(
         --attributes about.parquet
       pointwise compare runs/monday runs/tuesday
     """
+    settings = options.read_settings(locals())
+    from pointwise.comparison import check_comparison_place
     from pointwise.comparison import compare as compare_clusterings
 
+    if save is not None:
+        check_comparison_place(Path(save), overwrite=overwrite)
     truth, named = _read_variants(ideal, variants)
     with progress("reading", "aligning", "cross-tabulating", "writing"):
-        comparison = compare_clusterings(
-            ideal=truth,
-            variants=named,
-            baseline=baseline,
-            on=on.value,
-            item=read_columns(item),
-            cluster=read_columns(cluster),
-            weight=weight,
-            weights=weights,
-            attributes=attributes,
-            slices=slices or (),
-            metrics=metrics or None,
-            outside=outside.value,
-            missing=missing.value,
-            unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
-            intervals=intervals,
-            memory_limit=memory_limit,
-            threads=threads,
-        )
+        comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on.value, **settings)
         if save is not None:
             comparison.save(save, overwrite=overwrite)
         if html is not None:
@@ -127,9 +113,9 @@ def compare(
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """Name the variants; a stored run in the place of the truth is one of them."""
-    from pointwise.manifest import MANIFEST
+    from pointwise.manifest import is_stored
 
-    is_run = (Path(ideal.partition("=")[2] or ideal) / MANIFEST).is_file()
+    is_run = is_stored(ideal.partition("=")[2] or ideal)
     return (None, name_sources([ideal, *variants])) if is_run else (ideal, name_sources(variants))
 
 
@@ -163,7 +149,9 @@ def draw_comparison(
     if kind is Format.csv:
         asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
         return output.draw_csv(asked.to_dicts(), asked.columns)
-    parts = [f"Note: {note}" for note in comparison.notes]
+    from pointwise.drawing import wrap
+
+    parts = [wrap(f"Note: {translate(note)}") for note in comparison.notes]
     parts += [output.draw_cut(table, kind, limit=limit) for table in tables.values()]
     return "\n\n".join(parts)
 
@@ -207,8 +195,7 @@ def distance(
             weight=weight,
             weights=weights,
         )
-    title = f"Distances ({matrix.by}) on {matrix.items:,} common items"
-    output.put_rows(title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
+    output.put_rows(matrix.title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
 
 
 def _plain(given: list[str] | None, option: str) -> str | list[str] | None:

@@ -11,7 +11,8 @@ import typer
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
-from pointwise.cli.options import Format, read_columns
+from pointwise.cli.options import Format
+from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def evaluate(
     outside: options.OutsidePolicy = options.Outside.ignore,
     missing: options.MissingPolicy = options.Missing.drop,
     unassigned: options.Unassigned = None,
-    unassigned_label: options.UnassignedLabels = None,
+    unassigned_labels: options.UnassignedLabels = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +68,7 @@ def evaluate(
       pointwise evaluate truth.csv clusters.csv --item id --weight size \\
         --attributes about.csv --slice country --slice "year >= 2015"
     """
+    settings = options.read_settings(locals())
     from pointwise.evaluation import evaluate as evaluate_clustering
     from pointwise.store import check_place
 
@@ -76,25 +78,8 @@ def evaluate(
         progress("reading", "aligning", "cross-tabulating", "writing"),
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
-        evaluation = evaluate_clustering(
-            ideal=truth,
-            actual=clusters,
-            item=read_columns(item),
-            cluster=read_columns(cluster),
-            weight=weight,
-            weights=weighed,
-            attributes=known,
-            slices=slices or (),
-            metrics=metrics or None,
-            outside=outside.value,
-            missing=missing.value,
-            unassigned=options.read_unassigned(unassigned),
-            unassigned_labels=[options.read_label(label) for label in unassigned_label or ()],
-            intervals=intervals,
-            memory_limit=memory_limit,
-            threads=threads,
-            engine=options.choose_engine(engine, master, conf),
-        )
+        settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
+        evaluation = evaluate_clustering(ideal=truth, actual=clusters, **settings)
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
         if html is not None:
@@ -129,13 +114,13 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     is_sliced = bool(evaluation.options.slices)
     related = evaluation.related() if has_related else None
     if kind is Format.table:
-        tables = [evaluation, *([evaluation.by_slice()] if is_sliced else []), *([related] if related else [])]
-        return "\n\n".join(map(repr, tables))
+        tables = [evaluation.by_slice()] if is_sliced else []
+        return "\n\n".join([draw_overall(evaluation), *map(repr, tables), *([repr(related)] if related else [])])
     slices = evaluation.list_slices(intervals=evaluation.shows_intervals) if is_sliced else None
     if kind is Format.markdown:
         overall = _overall_row(evaluation)
         parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
-        parts += [output.draw_markdown(t.title, t.columns, t.to_dicts()) for t in (slices, related) if t]
+        parts += [output.draw_markdown(t.title, t.columns, t.to_drawn_dicts()) for t in (slices, related) if t]
         return "\n\n".join(parts)
     rows = slices.to_dicts() if slices else []
     values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
@@ -144,6 +129,14 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
         return output.draw_csv([{"slice": "overall"} | overall, *rows], ["slice", "value", *overall])
     whole = describe_evaluation(evaluation, counted=False) | {"slices": rows}
     return output.draw_json(whole | {"related": values} if related else whole)
+
+
+def draw_overall(evaluation: Evaluation) -> str:
+    """Draw coverage, warnings and the overall metrics for a terminal."""
+    from pointwise.drawing import wrap
+
+    warnings = (f"Warning: {translate(warning)}" for warning in evaluation.warnings)
+    return "\n".join([*map(wrap, (*evaluation.summary(), *warnings)), "", repr(evaluation.overall)])
 
 
 def _overall_row(evaluation: Evaluation) -> dict[str, Any]:
@@ -159,7 +152,7 @@ def _overall_row(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _bullets(evaluation: Evaluation) -> str:
-    return "\n".join(f"- {line}" for line in [*evaluation.summary(), *evaluation.warnings])
+    return "\n".join(f"- {line}" for line in [*evaluation.summary(), *map(translate, evaluation.warnings)])
 
 
 @app.command()
@@ -197,4 +190,13 @@ def demo() -> None:
     from pointwise.demo import run_demo
 
     for part in run_demo():
-        output.put_text(part)
+        output.put_text(_draw_part(part) + "\n")
+
+
+def _draw_part(part: Any) -> str:
+    from pointwise.drawing import wrap
+    from pointwise.evaluation import Evaluation
+
+    if isinstance(part, Evaluation):
+        return draw_overall(part)
+    return wrap(translate(part)) if isinstance(part, str) else repr(part)

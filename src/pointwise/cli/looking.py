@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
-from pointwise.cli.evaluating import describe_evaluation
+from pointwise.cli.evaluating import describe_evaluation, draw_overall
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
+from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def opened(run: str, *, memory_limit: str | None = None, threads: int | None = N
         warnings.simplefilter("always")
         with progress("reading"), load(run, memory_limit=memory_limit, threads=threads) as evaluation:
             for warning in caught:
-                output.say(f"Warning: {warning.message}")
+                output.say(f"Warning: {translate(str(warning.message))}")
             yield evaluation
 
 
@@ -76,7 +78,7 @@ def show(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Show the metrics of a stored run: overall, or by cluster, slice or item.
+    """Show the metrics of a stored run: overall, or by cluster, slice or item. Show a stored comparison anew.
 
     A table for people shows 20 rows unless --limit says otherwise; JSON and CSV hold all rows.
 
@@ -86,6 +88,9 @@ def show(
       pointwise show runs/monday --by ideal-cluster --worst recall --limit 10
       pointwise show runs/monday --by item --where "precision < 0.5" --format csv
     """
+    if by is Level.overall and is_comparison(run):
+        _put_comparison(run, kind, limit=limit, others=(worst, where, slices, metrics))
+        return
     with opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
         if by is Level.overall:
@@ -99,6 +104,23 @@ def show(
         output.put_table(table, kind, limit=limit)
 
 
+def is_comparison(path: str) -> bool:
+    """Tell whether a folder is a stored comparison."""
+    from pointwise.manifest import COMPARISON
+
+    return (Path(path) / COMPARISON).is_file()
+
+
+def _put_comparison(path: str, kind: Format, *, limit: int | None, others: tuple[Any, ...]) -> None:
+    from pointwise.cli.comparing import draw_comparison
+    from pointwise.comparison import load_comparison
+
+    if any(others):
+        raise UsageError(f"{path!r} is a stored comparison: --worst, --where, --slice and --metric are for runs.")
+    with progress("reading"), load_comparison(path) as comparison:
+        output.put_text(draw_comparison(comparison, (), kind, limit=limit))
+
+
 def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ...]) -> None:
     if any(filters):
         raise UsageError(
@@ -106,7 +128,7 @@ def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ..
         )
     row = evaluation.overall.to_dict()
     if kind is Format.table:
-        output.put_text(repr(evaluation))
+        output.put_text(draw_overall(evaluation))
     else:
         output.put_rows("Overall", [row], kind, whole=describe_evaluation(evaluation, counted=True))
 
@@ -126,13 +148,13 @@ def explain(
     run: options.Run,
     *,
     item: Annotated[
-        str | None, typer.Option(metavar="ID", help="An item: which items it is with, and should be.")
+        list[str] | None, typer.Option(metavar="ID", help="An item: which items it is with, and should be.")
     ] = None,
     ideal_cluster: Annotated[
-        str | None, typer.Option(metavar="ID", help="An ideal cluster: where its items went.")
+        list[str] | None, typer.Option(metavar="ID", help="An ideal cluster: where its items went.")
     ] = None,
     actual_cluster: Annotated[
-        str | None, typer.Option(metavar="ID", help="An actual cluster: where its items come from.")
+        list[str] | None, typer.Option(metavar="ID", help="An actual cluster: where its items come from.")
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, metavar="ITEMS", help="How many items of a set to list.")
@@ -149,12 +171,23 @@ def explain(
     """
     from pointwise.drilldown import ItemExplanation
 
+    asked = {
+        name: _only(given, name)
+        for name, given in (("item", item), ("ideal_cluster", ideal_cluster), ("actual_cluster", actual_cluster))
+    }
     with opened(run, threads=threads) as evaluation:
-        found = evaluation.explain(item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster, limit=limit)
+        found = evaluation.explain(**asked, limit=limit)
         if isinstance(found, ItemExplanation):
             _put_item(found, kind)
         else:
             _put_cluster(found, kind)
+
+
+def _only(given: list[str] | None, name: str) -> str | None:
+    """Return the one thing that was asked for; of an option that is given twice, the first would be lost silently."""
+    if given and len(given) > 1:
+        raise UsageError(f"Explain one thing at a time: {name}=... was given {len(given)} times.")
+    return given[0] if given else None
 
 
 def _put_item(found: ItemExplanation, kind: Format) -> None:
@@ -162,6 +195,7 @@ def _put_item(found: ItemExplanation, kind: Format) -> None:
         output.put_text(str(found))
         return
     facts = asdict(found)
+    del facts["shown"]
     names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     rows = [{"set": name, **facts[name]} for name in names]
     title = f"Item {found.item}: ideal cluster {found.ideal_cluster}, actual cluster {found.actual_cluster}"
@@ -225,13 +259,15 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
     Example:
       pointwise coverage runs/monday
     """
-    from pointwise.tables import format_value
+    from pointwise.formatting import format_value
 
     with opened(run) as evaluation:
         numbers = evaluation.coverage.to_dict()
         rows: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in numbers.items()]
         if kind in (Format.table, Format.markdown):
-            rows = [{"name": name, "value": format_value(name, value)} for name, value in numbers.items()]
+            texts = {name: format_value(name, value) for name, value in numbers.items()}
+            width = max(map(len, texts.values()))
+            rows = [{"name": name, "value": text.rjust(width)} for name, text in texts.items()]
         output.put_rows("Coverage", rows, kind, whole=numbers)
 
 
@@ -257,12 +293,14 @@ def slice_run(
       pointwise slice runs/monday --attributes about.parquet --slice country
       pointwise slice runs/monday --slice ideal_cluster_size
     """
-    if not slices:
-        raise UsageError("Say what to slice by: --slice country.")
+    from pointwise.slices import say_what_to_slice_by
+
     with stdin.files(attributes) as (known,), opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
         if known is not None:
             chosen = chosen.with_attributes(known)
+        if not slices:
+            raise UsageError(say_what_to_slice_by(chosen.evidence.slice_schema))
         table = chosen.by_slice(*slices)
         output.put_table(table.worst(worst, limit or output.SHOWN_ROWS) if worst else table, kind, limit=limit)
 

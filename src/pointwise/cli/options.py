@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -197,6 +197,23 @@ def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, lis
     return by_table
 
 
+def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the options that say how to evaluate, as `evaluate` and `compare` of the library take them.
+
+    Args:
+        given: All that a command was given, by name.
+    """
+    return {name: read(given[name]) for name, read in _SETTINGS.items()}
+
+
+def _as_given(value: Any) -> Any:
+    return value
+
+
+def _all(values: Sequence[str] | None) -> Sequence[str]:
+    return values or ()
+
+
 def choose_engine(kind: EngineKind, master: str | None, conf: Sequence[str] | None) -> Engine | None:
     """Start Spark if it was asked for; None stands for the embedded engine."""
     if kind is EngineKind.duckdb:
@@ -236,3 +253,21 @@ def read_label(text: str) -> int | str:
         return int(text)
     except ValueError:
         return text
+
+
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "item": read_columns,
+    "cluster": read_columns,
+    "weight": _as_given,
+    "weights": _as_given,
+    "attributes": _as_given,
+    "slices": _all,
+    "metrics": lambda names: names or None,
+    "outside": str,
+    "missing": str,
+    "unassigned": read_unassigned,
+    "unassigned_labels": lambda labels: [read_label(label) for label in labels or ()],
+    "intervals": _as_given,
+    "memory_limit": _as_given,
+    "threads": _as_given,
+}

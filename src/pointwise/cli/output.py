@@ -37,12 +37,12 @@ def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> 
 
 def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> str:
     """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
-    from pointwise.tables import draw_table
+    from pointwise.drawing import draw_table
 
-    rows = table.head(limit or SHOWN_ROWS).to_dicts()
+    rows = table.head(limit or SHOWN_ROWS).to_drawn_dicts()
     total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
     notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
-    note = "; ".join([*notes, *table.notes])
+    note = "; ".join([*notes, *table.notes_on(rows)])
     draw = draw_markdown if kind is Format.markdown else draw_table
     return draw(table.title, table.drawn_columns, rows, note=note)
 
@@ -68,7 +68,7 @@ def put_rows(
     elif kind is Format.markdown:
         put_text(draw_markdown(title, names, rows, note=note))
     else:
-        from pointwise.tables import draw_table
+        from pointwise.drawing import draw_table
 
         put_text(draw_table(title, names, [dict(row) for row in rows], note=note))
 
@@ -100,7 +100,7 @@ def _csv_value(value: Any) -> Any:
 
 def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
     """Draw rows as a Markdown table."""
-    from pointwise.tables import format_cell, shown_columns
+    from pointwise.formatting import format_cell, shown_columns
 
     columns = shown_columns(columns)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from pointwise.cli import options, output
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
-from pointwise.cli.looking import opened
+from pointwise.cli.looking import is_comparison, opened
 
 
 @app.command()
@@ -32,9 +31,9 @@ def report(
     Example:
       pointwise report runs/monday -o monday.html
     """
-    from pointwise.comparison import COMPARISON, load_comparison
+    from pointwise.comparison import load_comparison
 
-    if (Path(run) / COMPARISON).is_file():
+    if is_comparison(run):
         with progress("reading"), load_comparison(run) as comparison:
             comparison.report(path, title=title)
     else:

@@ -53,13 +53,20 @@ def choose_engine(
         memory_limit: As for `start_engine`.
         threads: As for `start_engine`.
     """
+    has_limits = memory_limit is not None or threads is not None
     if engine is not None and not isinstance(engine, str):
+        if has_limits:
+            raise UsageError(
+                "memory_limit=... and threads=... are for DuckDB started here, not for an engine of its own."
+            )
         return engine
     if engine not in (None, "duckdb", "spark"):
         raise UsageError(f"engine={engine!r} is not one of 'duckdb', 'spark'.")
     frame = next((source for source in sources if is_spark_frame(source)), None)
     if engine == "duckdb" or (engine is None and frame is None):
         return start_engine(memory_limit=memory_limit, threads=threads)
-    if memory_limit is not None or threads is not None:
-        raise UsageError("memory_limit and threads are for DuckDB. Spark takes its own settings when a session starts.")
+    if has_limits:
+        raise UsageError(
+            "memory_limit=... and threads=... are for DuckDB. Spark takes its settings when a session starts."
+        )
     return start_spark(None if frame is None else frame.sparkSession)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ import pyarrow as pa
 from pointwise.engines import arrow, files
 from pointwise.engines.base import Source
 from pointwise.errors import EngineError, SourceError, UsageError
+from pointwise.formatting import format_count
 
 _RENAMED_BY_JSON = ("DATE", "TIME", "TIMESTAMP", "UUID")  # types that DuckDB guesses for JSON strings
 
@@ -37,6 +39,8 @@ class DuckDBEngine:
             self._connection = _shared_database().cursor()
         else:
             self._connection = _start_database(memory_limit=memory_limit, threads=threads)
+        # After two seconds a bar would get into what the program prints. It is a setting of each connection.
+        self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
 
     def read(self, source: Any) -> Source:
@@ -47,10 +51,13 @@ class DuckDBEngine:
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result as a temporary table."""
-        name = next(self._names)
         with _translated_errors():
-            frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
-            return _lazy(self._connection.table(name))
+            return self._hold(frame)
+
+    def _hold(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+        name = next(self._names)
+        frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
+        return _lazy(self._connection.table(name))
 
     def collect(self, frame: nw.LazyFrame) -> pa.Table:
         """Compute a small frame and fetch it."""
@@ -77,7 +84,7 @@ class DuckDBEngine:
         return Source(name, arrow.column_names(table), load)
 
     def _read_files(self, found: tuple[Path, ...]) -> Source:
-        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {len(found) - 1} more files"
+        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {format_count(len(found) - 1, 'more file')}"
         readers = {
             "parquet": self._read_parquet,
             "csv": self._read_csv,
@@ -121,18 +128,22 @@ class DuckDBEngine:
             "allow_quoted_nulls": False,
         }
 
+        def read_text() -> duckdb.DuckDBPyRelation:
+            types = dict.fromkeys(head.columns, "VARCHAR")
+            return self._connection.read_csv(_as_patterns(found), auto_detect=False, columns=types, **options)
+
+        def read_typed(text: Sequence[str]) -> duckdb.DuckDBPyRelation:
+            types = dict.fromkeys(text, "VARCHAR")
+            try:
+                return self._connection.read_csv(_as_patterns(found), dtype=types, sample_size=-1, **options)
+            except duckdb.InvalidInputException:
+                read_text().count("*").fetchall()  # this tells which line is wrong
+                raise
+
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
             with _translated_errors(str(found[0])):
-                if set(columns) <= set(text):
-                    types = dict.fromkeys(head.columns, "VARCHAR")
-                    relation = self._connection.read_csv(
-                        _as_patterns(found), auto_detect=False, columns=types, **options
-                    )
-                else:
-                    types = dict.fromkeys(text, "VARCHAR")
-                    relation = self._connection.read_csv(_as_patterns(found), dtype=types, sample_size=-1, **options)
-                # Parsing text is the slow part: do it once.
-                return self.checkpoint(_select(relation, columns))
+                relation = read_text() if set(columns) <= set(text) else read_typed(text)
+                return self._hold(_select(relation, columns))  # parsing text is the slow part: do it once
 
         return head.columns, load
 
@@ -188,7 +199,16 @@ def _start_database(*, memory_limit: str | None = None, threads: int | None = No
     try:
         return duckdb.connect(config=config)
     except duckdb.Error as error:
-        raise UsageError(f"memory_limit={memory_limit!r}, threads={threads!r}: {error}") from error
+        given = {"memory_limit": memory_limit, "threads": threads}
+        limits = " and ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        raise UsageError(f"DuckDB cannot start with {limits}: {_first_line(error)}") from error
+
+
+_RAGGED = re.compile(
+    r"CSV Error on Line: (?P<line>\d+)\nOriginal Line: (?P<text>.*)\n"
+    r"Expected Number of Columns: (?P<columns>\d+)(?:.|\n)*^ *file = (?P<file>.*)$",
+    re.MULTILINE,
+)
 
 
 @contextmanager
@@ -199,7 +219,7 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
     except duckdb.OutOfMemoryException as error:
         raise EngineError(
             f"The engine ran out of memory or of temporary disk space: {_first_line(error)} "
-            "Allow it more with memory_limit, or free space in the temporary folder."
+            "Allow it more with memory_limit=..., or free space in the temporary folder."
         ) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
@@ -211,6 +231,12 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
     except (duckdb.InternalException, duckdb.FatalException) as error:
         raise EngineError(f"The engine failed: {_first_line(error)}") from error
     except duckdb.Error as error:
+        ragged = _RAGGED.search(str(error))
+        if ragged:
+            raise SourceError(
+                f"{ragged['file']!r} cannot be read: line {ragged['line']} ({ragged['text']}) does not have "
+                f"{ragged['columns']} columns, as its header does."
+            ) from error
         what = f"{name!r}" if name else "The data"
         kind = SourceError if verb == "read" else EngineError
         raise kind(f"{what} cannot be {verb}: {_first_line(error)}") from error

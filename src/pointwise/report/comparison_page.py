@@ -12,6 +12,7 @@ from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
 from pointwise.comparison import Comparison
 from pointwise.errors import PointwiseError
 from pointwise.excerpts import break_down
+from pointwise.formatting import format_count, format_difference, format_metric
 from pointwise.metrics import Metric, find_metric
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
@@ -30,7 +31,6 @@ from pointwise.report.evaluation_page import (
 )
 from pointwise.report.grids import Column, Grid, Row, Value, clip, define, describe_column, make_grid, write
 from pointwise.report.pictures import Picture, count_pictures, draw
-from pointwise.tables import format_difference, format_metric
 
 MOST_VARIANTS = 50  # in a table
 MOST_MOVED = 100
@@ -257,7 +257,7 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
 def _moved(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     table = comparison.moved_items(**pair)
     total, rows = len(table), table.head(MOST_MOVED).to_dicts()
-    note = f"{len(rows):,} of {total:,} items." if total > len(rows) else f"All {total:,} items."
+    note = f"{len(rows):,} of {total:,} items." if total > len(rows) else f"{format_count(total, 'item')}."
     return make_grid(
         "moved", "Items that left their actual cluster", table.columns, rows, note=note, is_searchable=True
     )
@@ -271,6 +271,6 @@ def _slices(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
             continue  # a stored run may lack the column
         keys = [c for c in table.columns[: table.columns.index("metric")] if c not in pair]
         name = clip(", ".join(keys)).text
-        grid = _pivot(f"slices-{number}", f"Slices by {name}", table.to_dicts(), keys, comparison.metrics)
+        grid = _pivot(f"slices-{number}", f"Slices by {name}", table.to_drawn_dicts(), keys, comparison.metrics)
         pictures = [draw(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]]
         yield SliceSection(name, grid, pictures)

@@ -8,8 +8,8 @@ from typing import Any
 
 from pointwise.columns import IDEAL, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.excerpts import Breakdown, Cell
+from pointwise.formatting import format_count, format_share, format_weight
 from pointwise.report.grids import Column, Value, describe_column, write
-from pointwise.tables import format_share, format_weight
 
 MOST_CLUSTERS = 100  # in a table
 MOST_CELLS = 6  # of a cluster
@@ -67,7 +67,7 @@ def describe_cells(found: Breakdown | None, side: str, columns: Sequence[Column]
         return DetailPart(f"{verb} none of the common items.", other, [])
     cells = [_describe_cell(cell, columns) for cell in found.cells]
     more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
-    note = f"{verb} {found.number:,} {other} cluster{'s' if found.number != 1 else ''}{more}."
+    note = f"{verb} {format_count(found.number, f'{other} cluster')}{more}."
     return DetailPart(note, other, cells)
 
 
@@ -76,7 +76,7 @@ def _describe_cell(cell: Cell, columns: Sequence[Column]) -> CellDetail:
         cluster=write("", cell.other),
         share=format_share(cell.values[SHARE]),
         percent=f"{100 * cell.values[SHARE]:.2f}",
-        items=f"{cell.values[ITEMS]:,}",
+        items=format_count(cell.values[ITEMS], "item"),
         weight=format_weight(cell.values[WEIGHT]),
         examples=[[write(column.key, example[column.key]) for column in columns] for example in cell.examples],
     )

@@ -12,6 +12,7 @@ from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
+from pointwise.formatting import format_count, format_metric, format_share, format_weight
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
@@ -25,7 +26,7 @@ from pointwise.report.details import (
 from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
-from pointwise.tables import Overall, format_metric, format_share, format_weight
+from pointwise.tables import Overall
 
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
@@ -118,7 +119,7 @@ def _place(source: Source) -> str:
     """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
     if not source.files:
         return source.name
-    more = f" and {len(source.files) - 1:,} more files" if len(source.files) > 1 else ""
+    more = f" and {format_count(len(source.files) - 1, 'more file')}" if len(source.files) > 1 else ""
     return source.files[0].name + more
 
 
@@ -149,9 +150,10 @@ def say_intervals(overall: Overall) -> str:
     if not overall.intervals:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    sample = f"a sample of {format_count(clusters, 'ideal cluster')}"
     meaning = (
-        f"The truth is a sample of {clusters:,} ideal clusters: with another sample of that size the values would "
-        "differ. In 95 of 100 such samples, the interval holds the value that a complete truth would give."
+        f"The truth is {sample}: with another sample of that size the values would differ. In 95 of 100 "
+        "such samples, the interval holds the value that a complete truth would give."
     )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:
@@ -213,7 +215,7 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
             table = hold(evaluation.by_slice(spec))
         except PointwiseError:
             continue  # a stored run may lack the column
-        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
+        total, rows = len(table), table.head(MOST_SLICES).to_drawn_dicts()
         note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
         name = table.title.removeprefix("Slices by ")
         grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)

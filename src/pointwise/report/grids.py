@@ -8,8 +8,8 @@ from typing import Any
 
 from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, LOW
 from pointwise.errors import UnknownMetricError
+from pointwise.formatting import MISSING, format_metric, format_value, shown_columns
 from pointwise.metrics import find_metric
-from pointwise.tables import format_metric, format_value, shown_columns
 
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
@@ -100,8 +100,8 @@ def write(column: str, value: Any) -> Value:
 
 
 def _order(value: Any) -> float | str | None:
-    if value is None:
-        return None
+    if value is None or value == MISSING:
+        return None  # stands at the end, however the others are sorted
     return float(value) if isinstance(value, (int, float)) else str(value)[:MOST_TEXT]
 
 

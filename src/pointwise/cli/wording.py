@@ -1,0 +1,63 @@
+"""Wording: what the library says about its parameters, in the options of the command line.
+
+The library's messages write a parameter as Python does: `missing='singleton'`, `item=...`, `overwrite=True`. A command
+calls its own parameters the same, so that their options can be looked up.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+_commands: ContextVar[tuple[str, Mapping[str, Any]]] = ContextVar("commands", default=("", {}))
+
+_MAKERS = ("evaluate", "compare")  # have the options that say how a run or a comparison is made
+
+_TERMS = re.compile(
+    r"""
+    (?<![\w=])(?P<quoted>'[^']*'|"[^"]*")  # what a user has written stays as it is
+    | \b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\d+|True|\.\.\.|\[\.\.\.\]|\{[^{}]*\})
+    | (?P<call>load_comparison)\(\.\.\.\)
+    """,
+    re.VERBOSE,
+)
+
+
+def speak_of(command: str, commands: Mapping[str, Any]) -> None:
+    """Remember which of the commands is running."""
+    _commands.set((command, commands))
+
+
+def translate(message: str) -> str:
+    """Write a message with the options that the running command has, or else those of one that makes results."""
+    return _TERMS.sub(_translate_term, message)
+
+
+def _translate_term(term: re.Match[str]) -> str:
+    if term["call"]:
+        return "pointwise show"
+    running, commands = _commands.get()
+    for command in (running, *_MAKERS) if term["name"] else ():
+        found = next((p for p in _parameters(commands, command) if p.name == term["name"]), None)
+        if found is not None:
+            prefix = "" if command == running else f"pointwise {command} "
+            return prefix + _spell(found, term["value"])
+    return term[0]
+
+
+def _parameters(commands: Mapping[str, Any], command: str) -> list[Any]:
+    return list(commands[command].params) if command in commands else []
+
+
+def _spell(parameter: Any, value: str) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    option = max(parameter.opts, key=len)
+    if value.startswith("{"):  # one value per table
+        return " ".join(f"{option} {table}=..." for table in re.findall(r"'(\w+)':", value))
+    if value[0] == "'" or value.isdigit():
+        return f"{option} {shlex.quote(value.strip(chr(39)))}"
+    return str(option)

@@ -1,0 +1,158 @@
+"""Drawing: rows as a table for a terminal or for a notebook."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise.formatting import format_cell, format_interval, format_value, shown_columns
+from pointwise.notebook import draw_grid
+
+_GAP = 3  # between two columns
+_LONG_WORD = 40  # a longer one is broken where the terminal is narrow
+
+Rows = Sequence[dict[str, Any]]
+
+
+def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
+    """Draw rows as text for a terminal.
+
+    Intervals stand beside their values, or below them where that is too wide. Where the terminal is too narrow even for
+    that, every row is a list.
+    """
+    from rich.console import Console
+
+    buffer, width = io.StringIO(), terminal_width()
+    console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
+    if title:
+        console.print(_one_line(title))
+    names = shown_columns(columns)
+    beside, below = ([_lay_out(name, rows, separator) for name in names] for separator in (" ", "\n"))
+    table = next((t for t in (beside, below) if sum(c.least + _GAP for c in t) <= width + 1), None)
+    if table is not None:
+        console.print(_as_grid(table, width))
+    for number in range(len(rows) if table is None else 0):
+        console.print("", _as_record(beside, number), sep="\n")
+    if note:
+        console.print(*([""] if table is None else []), note, sep="\n")
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column to draw: its texts and how much room they take.
+
+    Args:
+        name: Its head.
+        cells: Its texts, of one line or two.
+        is_number: Whether they stand at the right.
+        least: The width in which nothing breaks inside a word.
+        whole: The width in which nothing breaks at all.
+    """
+
+    name: str
+    cells: list[str]
+    is_number: bool
+    least: int
+    whole: int
+
+
+def _lay_out(name: str, rows: Rows, separator: str) -> _Column:
+    from rich.cells import cell_len
+
+    is_number = _is_number(name, rows)
+    cells = _write(name, rows, separator)
+    lines = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+    words = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+    head = max((cell_len(part) for part in _parts(name)), default=0)
+    least = max(lines, head) if is_number else min(max(words, head), _LONG_WORD)
+    return _Column(name, cells, is_number, least, max(lines, cell_len(name)))
+
+
+def _write(name: str, rows: Rows, separator: str) -> list[str]:
+    """Write the values of a column; if some of them have an interval, with it."""
+    values = [_one_line(format_value(name, row.get(name))) for row in rows]
+    intervals = [format_interval(name, row) for row in rows]
+    room = max(map(len, intervals), default=0)
+    if not room:
+        return values
+    return [f"{value}{separator}{interval or '–':>{room}}" for value, interval in zip(values, intervals, strict=True)]
+
+
+def _parts(name: str) -> list[str]:
+    """Split a name where it may break: at spaces and after underscores."""
+    return re.findall(r"[^_\s]*_+|[^_\s]+", name)
+
+
+def _is_number(column: str, rows: Rows) -> bool:
+    values = (row.get(column) for row in rows)
+    return any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+
+
+def _as_grid(columns: Sequence[_Column], width: int) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column, room in zip(columns, _share_out(columns, width), strict=True):
+        head = column.name if len(column.name) <= room else column.name.replace("_", "_\n")
+        justify: Any = "right" if column.is_number else "left"
+        table.add_column(Text(head), justify=justify, width=room, overflow="fold")
+    for texts in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*(Text(text) for text in texts))
+    return table
+
+
+def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
+    """Give every column its whole width, or else numbers the least, text what is left, and heads what is left then."""
+    room = width + 1 - _GAP * len(columns)
+    if sum(column.whole for column in columns) <= room:
+        return [column.whole for column in columns]
+    widths = [column.least for column in columns]
+    texts = sorted((c.whole, n) for n, c in enumerate(columns) if not c.is_number)
+    for left, (whole, n) in zip(range(len(texts), 0, -1), texts, strict=True):
+        spare = room - sum(widths)
+        widths[n] = min(whole, widths[n] + spare // left)
+    heads = sorted((c.whole - c.least, n) for n, c in enumerate(columns) if c.is_number)
+    for more, n in heads:
+        widths[n] += more if more <= room - sum(widths) else 0
+    return widths
+
+
+def _as_record(columns: Sequence[_Column], number: int) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    record = Table.grid(padding=(0, 2))
+    record.add_column(no_wrap=True)
+    record.add_column(overflow="fold")
+    for column in columns:
+        record.add_row(Text(column.name), Text(column.cells[number].strip()))
+    return record
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def wrap(text: str) -> str:
+    """Break a line of prose at spaces, so that it fits the terminal."""
+    return textwrap.fill(text, terminal_width(), break_long_words=False, break_on_hyphens=False)
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal; what is not written to one is as wide as a page of documentation."""
+    return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
+
+
+def draw_html(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
+    """Draw rows as an HTML table for a notebook."""
+    columns = shown_columns(columns)
+    heads = [(c, _is_number(c, rows)) for c in columns]
+    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)
