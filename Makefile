@@ -12,7 +12,7 @@ demo: $(READY)  ## Run the main job on the bundled data.
 
 test: check browser java  ## Run all checks and all tests.
 	$(BIN)/python -m pytest -m "not spark" -n 3 --dist loadfile
-	$(BIN)/python -m pytest -m spark
+	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .
@@ -57,7 +57,8 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, and show which lines they do not reach.
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -m "not spark" --cov --cov-report=
+	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark --cov --cov-append --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

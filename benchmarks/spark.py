@@ -104,8 +104,8 @@ def _is_descendant(pid: int) -> bool:
 
 
 def _agree(values: tuple[float, float], others: tuple[float, float]) -> bool:
-    """Compare sums of millions of rows, which Spark adds up in no fixed order."""
-    return all(abs(a - b) <= 1e-11 for a, b in zip(values, others, strict=True))
+    """Compare sums of millions of rows, which Spark adds up in no fixed order; rounding then shows from 1e-11 on."""
+    return all(abs(a - b) <= 1e-10 for a, b in zip(values, others, strict=True))
 
 
 def measure(session: Any, folder: Path, case: str, items: int, repeats: int) -> dict[str, Any]:

@@ -24,13 +24,15 @@ for name, number in {
     )
 settings.load_profile("duckdb")  # the other is for `pytest -m spark --hypothesis-profile=spark`
 
+# What must hold on every engine. Of the other tests, what is special about Spark stands in `test_spark.py`.
+ON_SPARK = ("test_paper", "test_laws", "test_policies", "test_errors", "test_patentsview")
+
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
 SPARK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.extraJavaOptions": QUICK_START,
     "spark.executor.extraJavaOptions": QUICK_START,
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling a plan takes longer than running it on three rows
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -71,9 +73,18 @@ def _free_port() -> int:
         return listener.getsockname()[1]
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def pytest_generate_tests(metafunc) -> None:
+    """Run tests that take an engine on DuckDB, and those of the modules in `ON_SPARK` on Spark as well."""
+    if "engine" in metafunc.fixturenames:
+        kinds = ["duckdb"]
+        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
+            kinds.append(pytest.param("spark", marks=pytest.mark.spark))
+        metafunc.parametrize("engine", kinds, indirect=True)
+
+
+@pytest.fixture
 def engine(request) -> Iterator[Engine]:
-    """Return an engine of one's own; every law and every error holds on each kind."""
+    """Return an engine of one's own."""
     engine = start_spark(request.getfixturevalue("spark")) if request.param == "spark" else start_engine()
     yield engine
     engine.close()

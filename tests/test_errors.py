@@ -284,7 +284,7 @@ def test_any_text_is_an_id(engine):
     for item in ("", "it's", "two\nlines", "🦊"):
         assert evaluation.explain(item=item).item == item
     assert "<img" not in evaluation.by_item()._repr_html_()
-    assert "two\\nlines" in repr(evaluation.by_item())
+    assert "two\\nlines" in repr(evaluation.by_item().head(20))
 
 
 def test_any_text_in_a_csv_is_an_id(engine, tmp_path):
@@ -342,7 +342,7 @@ def test_not_a_clustering(engine):
 
 
 def test_huge_cluster_is_no_problem(engine):
-    n = 200_000
+    n = 200_000 if engine.name == "duckdb" else 20_000  # the tests' Spark is a small one
     ideal = pa.table({"item": range(n), "cluster": [0] * n})
     actual = pa.table({"item": range(n), "cluster": range(n)})
     evaluation = evaluate(engine, ideal=ideal, actual=actual)
@@ -350,7 +350,7 @@ def test_huge_cluster_is_no_problem(engine):
     explanation = evaluation.explain(item=5)
     assert explanation.false_negatives.count == n - 1
     assert len(explanation.false_negatives.items) == 20
-    assert "199,979 more" in str(explanation)
+    assert f"{n - 21:,} more" in str(explanation)
 
 
 def test_written_files_are_whole_or_absent(engine, tmp_path):
@@ -382,7 +382,7 @@ def test_callers_data_is_left_alone(engine):
 def test_text_that_is_not_utf8(engine, tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"item,cluster\na,caf\xe9\n")
-    refuse(engine, errors.SourceError, "UTF-8" if engine.name == "duckdb" else "x.csv", ideal=path)
+    refuse(engine, errors.SourceError, "UTF-8", ideal=path)
 
 
 def test_file_that_is_not_compressed_as_it_says(tmp_path):

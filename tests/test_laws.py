@@ -58,7 +58,7 @@ def test_law_1_agreement_with_the_oracle(engine, case):
 @given(case=cases(WHOLE))
 def test_law_1_every_level_agrees_with_the_oracle(engine, case):
     attributes = pa.table({"item": list(case.weights), "parity": [int(i[1:]) % 2 for i in case.weights]})
-    evaluation = evaluate(engine, case, attributes=attributes)
+    evaluation = evaluate(engine, case, attributes=attributes, intervals=False)
     levels = {
         "ideal_cluster": (evaluation.by_ideal_cluster(), case.ideal),
         "actual_cluster": (evaluation.by_actual_cluster(), case.actual),
@@ -130,7 +130,7 @@ def test_law_4_whole_weights_equal_replicated_items(engine, case):
 @given(case=cases(DYADIC))
 def test_law_5_and_11_parts_recombine_to_the_whole(engine, case):
     attributes = pa.table({"item": list(case.weights), "third": [int(i[1:]) % 3 for i in case.weights]})
-    evaluation = evaluate(engine, case, attributes=attributes)
+    evaluation = evaluate(engine, case, attributes=attributes, intervals=False)
     tables = [
         evaluation.by_ideal_cluster(),
         evaluation.by_actual_cluster(),
@@ -195,11 +195,11 @@ def test_law_12_matrices_of_items_sum_to_the_pair_matrix(engine, case):
     assert sum(row["tn"] for row in rows) == 2 * pairs.tn
 
 
-def test_identical_clusterings_of_a_million_items_are_exactly_perfect(engine):
+def test_identical_clusterings_of_many_items_are_exactly_perfect(engine):
     import numpy as np
 
     random = np.random.default_rng(0)
-    n = 1_000_000
+    n = 1_000_000 if engine.name == "duckdb" else 20_000  # the tests' Spark is a small one
     table = pa.table({"item": np.arange(n), "cluster": random.integers(0, n // 7, n), "w": random.random(n) + 1e-9})
     metrics = ["precision", "recall", "jaccard_index", "jaccard_distance"]
     overall = pw.evaluate(ideal=table, actual=table, weight="w", metrics=metrics, engine=engine).overall

@@ -24,11 +24,11 @@ def test_releases_against_the_truth(engine, release, expected):
     assert strict.overall.items == common
 
 
-def test_precision_is_perfect_in_all_releases_and_a_warning_says_why(engine):
+def test_precision_is_perfect_in_all_releases_and_a_warning_says_why():
     data = pw.datasets.patentsview()
     shares = []
     for path in data.releases.values():
-        evaluation = pw.evaluate(ideal=data.truth, actual=path, engine=engine)
+        evaluation = pw.evaluate(ideal=data.truth, actual=path)
         assert evaluation.overall["precision"] == 1.0
         assert any("outside='wrong'" in warning for warning in evaluation.warnings)
         shares.append(evaluation.coverage.outside_share)

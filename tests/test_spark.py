@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 import killing
 import pointwise as pw
+from conftest import SPARK
 from pointwise import errors
 from pointwise.cli import app
 from pointwise.engines import choose_engine, start_engine, start_spark
@@ -120,6 +122,25 @@ def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     assert [float(row["precision"]) for row in rows] == [row["precision"] for row in expected]
 
 
+def test_tables_are_written_to_addresses_but_runs_are_not(frames, tmp_path):
+    with pw.evaluate(**frames, weight="w") as evaluation:
+        evaluation.by_item().write(f"{tmp_path.as_uri()}/items.parquet")
+        with pytest.raises(errors.UsageError, match="only Parquet"):
+            evaluation.by_item().write(f"{tmp_path.as_uri()}/items.csv")
+        with pytest.raises(errors.RunError, match="mounted file system"):
+            evaluation.save(f"{tmp_path.as_uri()}/run")
+    assert [path.name for path in tmp_path.iterdir()] == ["items.parquet"]
+    assert len(start_engine().collect(start_engine().read(tmp_path / "items.parquet").load(["item"]))) == 3
+
+
+def agree(mine, other):
+    """Compare the values of two rows, of which some may be text or missing."""
+    assert list(mine) == list(other)
+    for name, value in mine.items():
+        expected = pytest.approx(other[name], rel=1e-12, abs=1e-12) if isinstance(value, float) else other[name]
+        assert value == expected, name
+
+
 def test_comparison_mistakes_and_related_metrics(frames):
     both = {"baseline": frames["actual"], "experiment": frames["ideal"]}
     ours = pw.compare(ideal=frames["ideal"], variants=both, weight="w")
@@ -127,11 +148,10 @@ def test_comparison_mistakes_and_related_metrics(frames):
     ideal, actual = (pa.table(table) for table in tables)
     theirs = pw.compare(ideal=ideal, variants={"baseline": actual, "experiment": ideal}, weights=WEIGHTS)
     for mine, other in zip(ours.deltas().to_dicts(), theirs.deltas().to_dicts(), strict=True):
-        assert mine == pytest.approx(other, rel=1e-12)
+        agree(mine, other)
     left, right = ours.evaluations["baseline"], theirs.evaluations["baseline"]
     assert repr(left.mistakes(5)) == repr(right.mistakes(5))
-    ours_related, theirs_related = ({r["metric"]: r["value"] for r in e.related().to_dicts()} for e in (left, right))
-    assert ours_related == pytest.approx(theirs_related, rel=1e-12)
+    agree(*({r["metric"]: r["value"] for r in e.related().to_dicts()} for e in (left, right)))
     distances = pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]), pw.distance(ideal, actual)
     assert distances[0] == pytest.approx(distances[1], rel=1e-12)
 
@@ -186,7 +206,7 @@ def test_notebook_code_of_the_guide(spark, frames, tmp_path, capsys):
     frames["ideal"].selectExpr("item", "w AS country").createOrReplaceTempView("about")
     exec(compile(code.replace("s3a://lake", str(tmp_path)), page.name, "exec"), {"spark": spark})  # noqa: S102
     assert "Common items: 3 of 3 ideal (100.0%)" in capsys.readouterr().out
-    assert spark.read.parquet(str(tmp_path / "measured")).count() == 3
+    assert spark.read.parquet(str(tmp_path / "measured.parquet")).count() == 3
 
 
 def test_missing_java_is_one_clear_line():
@@ -221,11 +241,11 @@ def test_killed_executor_changes_nothing(spark):
 
 
 SAVING = """
-import sys
+import json, sys
 from pointwise.engines import start_spark
 import pointwise as pw
-engine = start_spark(master="local[1]", conf={"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"})
-rows = engine.session.range(200_000)
+engine = start_spark(master="local[1]", conf=json.loads(sys.argv[2]))
+rows = engine.session.range(20_000)
 evaluation = pw.evaluate(ideal=rows.selectExpr("id AS item", "id div 10 AS cluster"),
                          actual=rows.selectExpr("id AS item", "id div 20 AS cluster"))
 evaluation.overall, evaluation.coverage
@@ -237,7 +257,7 @@ evaluation.save(sys.argv[1])
 def test_driver_killed_while_saving_leaves_no_run(tmp_path):
     run = tmp_path / "run"
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", SAVING, str(run)]
+    command = [sys.executable, "-c", SAVING, str(run), json.dumps(SPARK)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as driver:
         assert driver.stdout.readline() == b"saving\n"
         deadline = time.monotonic() + 120

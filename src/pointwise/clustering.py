@@ -65,6 +65,8 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
         from pointwise.memberships import as_table  # loads Arrow, which `import pointwise` should not wait for
 
         table = as_table(source)
+        if table is not source and role == "weights":
+            table = table.rename_columns([ITEM, WEIGHT])
         opened = engine.read(table)
         return opened if table is source else replace(opened, name=f"a {type(source).__name__}")
     except InputError as error:

@@ -51,6 +51,7 @@ from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
+from pointwise.store import check_mounted
 from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
@@ -608,8 +609,9 @@ def check_comparison_place(target: Path, *, overwrite: bool) -> None:
     """Make sure that a comparison may be stored at a place, before the work is done.
 
     Raises:
-        RunError: There is something that must not be replaced.
+        RunError: There is something that must not be replaced, or a comparison cannot be stored there at all.
     """
+    check_mounted(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not (target / COMPARISON).is_file():

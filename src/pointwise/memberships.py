@@ -15,17 +15,13 @@ from pointwise.errors import IdTypeError, InputError, UsageError
 
 def as_table(source: Any) -> Any:
     """Turn memberships in plain Python or NumPy objects into a table; leave tables as they are."""
-    if is_spark_frame(source):  # first: one of Spark Connect claims to have any attribute
+    if _is_table(source):
         return source
     if isinstance(source, Mapping):
         _check_memberships(source)
         return _table(list(source.keys()), list(source.values()))
     if _is_pandas_series(source):
         return _table(source.index.to_numpy(), source.array)
-    if hasattr(source, "__arrow_c_stream__") and not _is_labels(source):
-        return source
-    if hasattr(source, "collect_schema") or hasattr(source, "columns"):  # in this order: Polars warns of the latter
-        return source
     if _is_labels(source):
         return _table(range(len(source)), source)
     if isinstance(source, Iterable):
@@ -64,6 +60,16 @@ def _array(values: Any, what: str) -> pa.Array:
             f"The {what} ids are of a kind, or of several kinds, that cannot be compared ({', '.join(kinds)}). "
             "Make them all integers or all text."
         ) from error
+
+
+def _is_table(source: Any) -> bool:
+    if is_spark_frame(source):  # first: one of Spark Connect claims to have any attribute
+        return True
+    if isinstance(source, Mapping) or _is_pandas_series(source):
+        return False
+    if hasattr(source, "__arrow_c_stream__") and not _is_labels(source):
+        return True
+    return hasattr(source, "collect_schema") or hasattr(source, "columns")  # in this order: Polars warns of the latter
 
 
 def _is_pandas_series(source: Any) -> bool:

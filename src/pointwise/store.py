@@ -30,6 +30,7 @@ from pointwise.columns import (
 from pointwise.confusion import Totals
 from pointwise.coverage import Coverage
 from pointwise.engines.base import Engine, Source
+from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
@@ -114,12 +115,26 @@ def write_run(findings: Findings, path: str | os.PathLike[str], *, overwrite: bo
     return target
 
 
+def check_mounted(path: Path) -> None:
+    """Refuse an address of a lake: a folder there cannot appear whole or not at all.
+
+    Raises:
+        RunError: The path is an address.
+    """
+    if is_address(path):
+        raise RunError(
+            f"A run is stored in a folder of a mounted file system, and {str(path)!r} is an address. Single tables can "
+            "be written there from Spark: evaluation.by_item().write('s3a://lake/items.parquet')."
+        )
+
+
 def check_place(path: Path, *, overwrite: bool) -> None:
     """Make sure that a run may be stored at a place, before the work is done.
 
     Raises:
-        RunError: There is something that must not be replaced.
+        RunError: There is something that must not be replaced, or a run cannot be stored there at all.
     """
+    check_mounted(path)
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     try:

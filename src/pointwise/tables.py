@@ -17,6 +17,7 @@ from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
 from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
+from pointwise.engines.files import is_address
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.formatting import MISSING, format_count, format_metric, format_weight
 from pointwise.metrics import find_metric
@@ -155,8 +156,12 @@ class MetricTable:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl, whatever their number.
 
-        The file appears when it is complete.
+        The file appears when it is complete. On Spark, Parquet is a folder of parts, and its path may be an address
+        that the cluster can write to, such as `s3a://lake/items.parquet`.
         """
+        if is_address(path):
+            self.engine.write(self.lazy(), os.fspath(path))
+            return
         with whole_file(Path(path)) as unfinished:
             self.engine.write(self.lazy(), unfinished)
 
@@ -281,6 +286,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Give a temporary name to write to, and rename it when the writing went well."""
     if not path.parent.is_dir():
         raise UsageError(f"Cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
+    if path.is_dir():
+        raise UsageError(f"Cannot write {str(path)!r}: it is a folder. Remove it first, or choose another name.")
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pointwise-") as folder:
         unfinished = Path(folder) / path.name
         yield unfinished

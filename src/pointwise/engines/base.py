@@ -62,7 +62,7 @@ class Engine(Protocol):
         """Compute a small frame and fetch it."""
         ...
 
-    def write(self, frame: nw.LazyFrame, path: Path) -> None:
+    def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
         """Compute a frame straight into a file, in the format that the path's ending says."""
         ...
 

@@ -64,7 +64,7 @@ class DuckDBEngine:
         with _translated_errors():
             return frame.to_native().to_arrow_table()
 
-    def write(self, frame: nw.LazyFrame, path: Path) -> None:
+    def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
         """Compute a frame straight into a file, in the format that the path's ending says."""
         target = str(path).replace("'", "''")
         with _translated_errors(str(path), verb="written"):
@@ -170,7 +170,7 @@ _COPY_OPTIONS = {
 }
 
 
-def _copy_options(path: Path) -> str:
+def _copy_options(path: Path | str) -> str:
     target = files.target_of(path)
     return _COPY_OPTIONS[target.ending] + (", COMPRESSION gzip" if target.is_gzip else "")
 

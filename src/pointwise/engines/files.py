@@ -6,6 +6,7 @@ import csv
 import glob
 import io
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,11 @@ def is_path(source: Any) -> bool:
     if isinstance(source, (list, tuple)):
         return bool(source) and all(isinstance(s, os.PathLike) or _looks_like_file(s) for s in source)
     return isinstance(source, (str, os.PathLike))
+
+
+def is_address(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is an address such as `s3a://lake/items.parquet`, not one of a mounted file system."""
+    return re.match(r"[A-Za-z][\w+.-]+:/", os.fspath(path)) is not None
 
 
 def _looks_like_file(source: Any) -> bool:

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from pointwise.engines import arrow, files
 from pointwise.engines.base import Source, is_spark_frame
-from pointwise.errors import EngineError, SourceError
+from pointwise.errors import EngineError, SourceError, UsageError
 from pointwise.progress import current_phase
 
 try:
@@ -30,6 +30,10 @@ try:
 except ImportError:  # a client of Spark Connect needs no Java and no bridge to it
     Py4JJavaError = PySparkException
 
+_OWN_SETTINGS = {
+    # PySpark notes the caller of every operation on a column, in a dozen calls to Java; our expressions have thousands.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
 _HEAD_LINES = 100  # of a CSV file, to find its header behind comments
 _ABSENT = "\x01"
 _DESCRIPTION = "spark.job.description"
@@ -87,6 +91,8 @@ class SparkEngine:
         with self._described(), _translated_errors(str(path), verb="written"):
             if target.ending == ".parquet":
                 native.write.parquet(str(path), compression="zstd")
+            elif files.is_address(path):
+                raise UsageError(f"Cannot write {str(path)!r}: Spark writes only Parquet to an address.")
             else:
                 _write_text(native, Path(path), target)
 
@@ -150,7 +156,9 @@ class SparkEngine:
                 ddl = ", ".join(f"{_quoted(column)} {kind}" for column, kind in schema.items())
                 native = self.session.read.csv(patterns, schema=ddl, **options)
                 # Parsing text is the slow part: do it once.
-                return self.checkpoint(_loader(native)(columns))
+                held = self.checkpoint(_loader(native)(columns))
+                _check_encoding(held.to_native(), patterns[0])
+                return held
 
         return head.columns, load
 
@@ -170,9 +178,12 @@ class SparkEngine:
 
 
 def _start_session(master: str | None, conf: Mapping[str, str]) -> Any:
+    active = SparkSession.getActiveSession()
+    if active is not None and not conf:
+        return active  # as it is: its settings are somebody else's
     builder = SparkSession.builder.appName("pointwise")
     builder = builder.master(master) if master else builder
-    for key, value in conf.items():
+    for key, value in (({} if active else _OWN_SETTINGS) | dict(conf)).items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
@@ -197,6 +208,15 @@ def _loader(native: Any) -> Any:
 
 def _quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
+
+
+def _check_encoding(native: Any, name: str) -> None:
+    """Refuse text in which Spark has replaced bytes that are not UTF-8, because that makes different ids the same."""
+    texts = [column for column, kind in native.dtypes if kind == "string"]
+    is_broken = " OR ".join(f"contains({_quoted(column)}, '\ufffd')" for column in texts)
+    broken = native.filter(is_broken).head(1) if texts else []
+    if broken:
+        raise SourceError(f"{name!r} is not text in UTF-8: see the row {tuple(broken[0])!r}. Convert it to UTF-8.")
 
 
 def _as_spark_types(table: pa.Table) -> pa.Table:
