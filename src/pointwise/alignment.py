@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.clustering import ALONE
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, WEIGHT
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 
 _FOUND = "found"
 
@@ -48,12 +48,12 @@ def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
 
 
 def common_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
-    """Keep the items that both clusterings have: the paper's set T."""
+    """Keep the items, or pairs of clusters, that both clusterings have: the paper's set T."""
     return aligned.filter(~nw.col(IDEAL).is_null() & ~nw.col(ACTUAL).is_null())
 
 
 def outside_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
-    """Keep the items that only the actual clustering has."""
+    """Keep the items, or pairs, that only the actual clustering has."""
     return aligned.filter(nw.col(IDEAL).is_null())
 
 
@@ -73,7 +73,7 @@ def is_bad_weight() -> nw.Expr:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many rows of an alignment are of which kind, and what they weigh."""
+    """How many items of an alignment are of which kind, and what they weigh."""
 
     rows: int
     common: int
@@ -86,31 +86,28 @@ class Tally:
     outside_weight: float | None
 
 
-def tally(aligned: nw.LazyFrame) -> nw.LazyFrame:
-    """Count and weigh the rows of an alignment, by kind."""
-    has_weight = WEIGHT in aligned.collect_schema().names()
-    flags = aligned.select(
-        (~nw.col(IDEAL).is_null()).alias("is_ideal"),
-        (~nw.col(ACTUAL).is_null()).alias("is_actual"),
-        *([is_bad_weight().alias("is_bad"), nw.col(WEIGHT)] if has_weight else []),
-    )
-    if not has_weight:
-        return flags.group_by("is_ideal", "is_actual").agg(nw.len().alias(ITEMS))
-    return flags.group_by("is_ideal", "is_actual", "is_bad").agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
+def tally(pairs: nw.LazyFrame) -> nw.LazyFrame:
+    """Count and weigh the items of an alignment by kind, from the pairs of clusters that they are in.
+
+    Args:
+        pairs: With columns `ideal_cluster`, `actual_cluster`, `items`, `tp` and, if items have weights of their own,
+            `bad_weights`, which says how many of these are of no use.
+    """
+    kinds = [(~nw.col(IDEAL).is_null()).alias("is_ideal"), (~nw.col(ACTUAL).is_null()).alias("is_actual")]
+    sums = [c for c in (ITEMS, TP, BAD_WEIGHTS) if c in pairs.collect_schema().names()]
+    return pairs.select(*kinds, *sums).group_by("is_ideal", "is_actual").agg(*(nw.col(c).sum() for c in sums))
 
 
 def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
     """Add up the rows that `tally` gives."""
     items: Counter[str] = Counter()
     bad: Counter[str] = Counter()
-    weight: Counter[str] = Counter()
+    weight: defaultdict[str, float] = defaultdict(float)
     for row in rows:
         kind = ("common" if row["is_actual"] else "missing") if row["is_ideal"] else "outside"
-        items[kind] += row[ITEMS]
-        if row.get("is_bad"):
-            bad[kind] += row[ITEMS]
-        else:
-            weight[kind] += row.get(WEIGHT, row[ITEMS])
+        items[kind] += int(row[ITEMS])
+        bad[kind] += int(row.get(BAD_WEIGHTS, 0))
+        weight[kind] += row[TP] or 0.0
     return Tally(
         rows=items.total(),
         common=items["common"],

@@ -98,7 +98,7 @@ class Scope:
     """What coverage is computed from: everything that was read, common or not."""
 
     inputs: Inputs
-    aligned: nw.LazyFrame
+    pairs: nw.LazyFrame  # of clusters, also of items that one side lacks
     counts: Tally
     keeps_outside: bool
 
@@ -106,7 +106,7 @@ class Scope:
         """Count what is common and what is left out."""
         counts = self.counts
         outside_items, outside_weight = self._outside(cells, engine)
-        is_ideal = self.aligned.filter(~nw.col(IDEAL).is_null())
+        is_ideal = self.pairs.filter(~nw.col(IDEAL).is_null())
         return Coverage(
             ideal_items=self.inputs.rows[0],
             actual_items=self.inputs.rows[1],
@@ -119,14 +119,14 @@ class Scope:
             missing_weight=counts.missing_weight,
             outside_weight=outside_weight,
             ideal_clusters=_distinct(is_ideal, IDEAL, engine),
-            ideal_clusters_touched=_distinct(alignment.common_items(self.aligned), IDEAL, engine),
-            actual_clusters_touched=_distinct(alignment.common_items(self.aligned), ACTUAL, engine),
+            ideal_clusters_touched=_distinct(alignment.common_items(self.pairs), IDEAL, engine),
+            actual_clusters_touched=_distinct(alignment.common_items(self.pairs), ACTUAL, engine),
             count_actual_clusters=lambda: _distinct(self.inputs.actual.frame, CLUSTER, engine),
         )
 
     def _outside(self, cells: nw.LazyFrame, engine: Engine) -> tuple[int, float | None]:
         if self.keeps_outside:
-            members = alignment.touching(alignment.outside_items(self.aligned), cells)
+            members = alignment.touching(alignment.outside_items(self.pairs), cells)
             tally = alignment.read_tally(engine.collect(alignment.tally(members)).to_pylist())
             return tally.outside, tally.outside_weight
         members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), cells)

@@ -1,6 +1,6 @@
 """Cross-tabulation: how much weight every ideal cluster shares with every actual cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import narwhals.stable.v2 as nw
 
@@ -10,20 +10,21 @@ Hold = Callable[[nw.LazyFrame], nw.LazyFrame]
 """Computes a frame once and keeps the result, as an engine's checkpoint does."""
 
 
-def cross_tabulate(items: nw.LazyFrame, *, hold: Hold = lambda frame: frame) -> nw.LazyFrame:
+def cross_tabulate(items: nw.LazyFrame, *, carry: Sequence[str] = (), hold: Hold = lambda frame: frame) -> nw.LazyFrame:
     """Sum the weight of the items in each pair of ideal and actual cluster.
 
     Only pairs that share an item appear. Such a pair is a *cell*; all its items have the same confusion
     matrix, so everything after this step works on cells.
 
     Args:
-        items: Common items, with columns `ideal_cluster`, `actual_cluster` and, unless every item weighs 1,
-            `weight`.
+        items: Items, with columns `ideal_cluster`, `actual_cluster` and, unless every item weighs 1, `weight`. Those
+            that one of the clusterings lacks have no cluster there, and make pairs of their own.
+        carry: Further columns to count up, if items have weights.
         hold: Keeps what is computed, which is less than what is returned.
 
     Returns:
         Cells, with columns `ideal_cluster`, `actual_cluster`, `items` (a count), `tp` (a weight) and
-        `squared_weight` (a sum of squares, which counting weighted pairs needs).
+        `squared_weight` (a sum of squares, which counting weighted pairs needs), and those in `carry`.
     """
     if not is_weighted(items):
         cells = hold(
@@ -33,9 +34,9 @@ def cross_tabulate(items: nw.LazyFrame, *, hold: Hold = lambda frame: frame) -> 
         return cells.with_columns(count.alias(TP), count.alias(SQUARES))
     weighed = items.with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
     cells = weighed.group_by(IDEAL, ACTUAL).agg(
-        nw.len().alias(ITEMS), nw.col(WEIGHT).sum().alias(TP), nw.col(SQUARES).sum()
+        nw.len().alias(ITEMS), nw.col(WEIGHT).sum().alias(TP), nw.col(SQUARES).sum(), *(nw.col(c).sum() for c in carry)
     )
-    return hold(cells.with_columns(nw.col(ITEMS).cast(nw.Int64)))
+    return hold(cells.with_columns(nw.col(ITEMS, *carry).cast(nw.Int64)))
 
 
 def is_weighted(items: nw.LazyFrame) -> bool:

@@ -16,7 +16,7 @@ from pointwise.alignment import Tally
 from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
 from pointwise.clustering import Columns, Unassigned
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate, is_weighted
@@ -147,17 +147,19 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     for table in inputs.joined:
         if len(table.frame.collect_schema().names()) > 1:
             aligned = aligned.join(table.frame, on=ITEM, how="left")
-    aligned = engine.checkpoint(aligned)
-    counts = alignment.read_tally(engine.collect(alignment.tally(aligned)).to_pylist())
+    pairs, aligned = _pair_up(aligned, engine)
+    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
-    bare = cross_tabulate(items, hold=engine.checkpoint)
+    is_padded = options.missing == "singleton" and counts.missing
+    bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
+    bare = bare.drop(BAD_WEIGHTS, strict=False)
     others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
     totals = _totals(bare, others, engine)
     cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
-    scope = Scope(inputs, aligned, counts, keeps_outside=keeps_outside)
+    scope = Scope(inputs, pairs, counts, keeps_outside=keeps_outside)
     return Evaluation(
         evidence=Evidence(engine, items, cells, totals, inputs.attributes),
         metrics=metrics,
@@ -165,6 +167,22 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
         sources=inputs.sources,
         find_coverage=lambda: scope.coverage(cells, engine),
     )
+
+
+def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> tuple[nw.LazyFrame, nw.LazyFrame]:
+    """Hold the pairs of clusters that items are in, and the items, without joining twice.
+
+    An engine that holds frames at once holds the items first. One that holds them from their first use on goes through
+    the join for the pairs alone: holding all items would cost more than that, and not every user asks for them.
+    """
+    if engine.holds_at_once:
+        aligned = engine.checkpoint(aligned)
+    flagged, carry = aligned, []
+    if is_weighted(aligned):
+        is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
+        flagged, carry = aligned.with_columns(is_bad.alias(BAD_WEIGHTS)), [BAD_WEIGHTS]
+    pairs = cross_tabulate(flagged, carry=carry, hold=engine.checkpoint)
+    return pairs, aligned if engine.holds_at_once else engine.checkpoint(aligned)
 
 
 def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
