@@ -77,9 +77,22 @@ def pytest_generate_tests(metafunc) -> None:
     """Run tests that take an engine on DuckDB, and those of the modules in `ON_SPARK` on Spark as well."""
     if "engine" in metafunc.fixturenames:
         kinds = ["duckdb"]
-        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
+        is_slow = metafunc.definition.get_closest_marker("embedded")
+        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK and not is_slow:
             kinds.append(pytest.param("spark", marks=pytest.mark.spark))
         metafunc.parametrize("engine", kinds, indirect=True)
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    """Leave all but the first case of a test with parameters to DuckDB: a case takes Spark seconds."""
+    seen, left = set(), []
+    for item in items:
+        if "engine" in item.fixturenames and item.get_closest_marker("spark"):
+            if item.function in seen:
+                left.append(item)
+            seen.add(item.function)
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture

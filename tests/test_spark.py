@@ -100,16 +100,16 @@ def test_runs_travel_between_the_engines(spark, frames, tmp_path):
     assert (tmp_path / "spark" / "items.parquet").is_dir()
     loaded = pw.load(tmp_path / "spark")
     assert loaded.evidence.engine.name == "duckdb"
-    assert loaded.overall == expected
+    agree(loaded.overall.values, expected.values)
     assert loaded.by_slice("first").to_dicts()[0]["items"] == 2
     assert loaded.explain(item="i1").false_positives.items == ("i3",)
     pw.evaluate(ideal=IDEAL, actual=ACTUAL, weights=WEIGHTS).save(tmp_path / "duckdb")
     with pw.load(tmp_path / "duckdb", engine=start_spark(spark)) as back:
-        assert back.overall == expected
+        agree(back.overall.values, expected.values)
         assert sorted(r["item"] for r in back.by_item().to_dicts()) == ["i1", "i2", "i3"]
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv", "json", "jsonl", "csv.gz"])
+@pytest.mark.parametrize("ending", ["parquet", "json", "csv.gz"])
 def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     path = tmp_path / f"items.{ending}"
     with pw.evaluate(**frames, weight="w") as evaluation:
@@ -165,7 +165,7 @@ def test_frames_of_spark_connect(spark_connect, tmp_path):
         assert evaluation.explain(item="i1").false_positives.items == ("i3",)
         evaluation.save(tmp_path / "run")
         expected = evaluation.overall
-    assert pw.load(tmp_path / "run").overall == expected
+    agree(pw.load(tmp_path / "run").overall.values, expected.values)
     with pytest.raises(errors.WeightError, match="'i1': -1"):
         pw.evaluate(**frames, weights={"i1": -1, "i2": 1, "i3": 1})
     with pytest.raises(errors.RepeatedItemError):
