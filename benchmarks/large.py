@@ -209,10 +209,10 @@ def other_shapes(bench: Bench, path: dict[str, str], options: argparse.Namespace
 STEPS: dict[tuple[str, str], tuple[str, ...]] = {
     # What an engine's verb computes in a phase of the work; the last name stands for all later calls.
     ("reading", "collect"): ("reading, counting rows",),
-    ("aligning", "checkpoint"): ("aligning: the join, held",),
+    ("aligning", "checkpoint"): ("aligning: the join, held", "cross-tabulating: the cells, held"),
     ("aligning", "collect"): ("tallying, checking",),
-    ("cross-tabulating", "checkpoint"): ("cross-tabulating: the cells, held", "margins: the cells with them, held"),
-    ("cross-tabulating", "collect"): ("cross-tabulating: the cells, held",),
+    ("cross-tabulating", "checkpoint"): ("margins: the cells with them, held",),
+    ("cross-tabulating", "collect"): ("tallying, checking",),
     ("averaging", "collect"): ("overall metrics",),
 }
 BY_HAND = {
