@@ -341,8 +341,9 @@ def test_not_a_clustering(engine):
     refuse(engine, errors.UsageError, "int", ideal=5)
 
 
+@pytest.mark.embedded
 def test_huge_cluster_is_no_problem(engine):
-    n = 200_000 if engine.name == "duckdb" else 20_000  # the tests' Spark is a small one
+    n = 200_000
     ideal = pa.table({"item": range(n), "cluster": [0] * n})
     actual = pa.table({"item": range(n), "cluster": range(n)})
     evaluation = evaluate(engine, ideal=ideal, actual=actual)
