@@ -13,9 +13,9 @@ import pointwise as pw
 from browser import Browser, open_browser
 from pointwise.cli import app
 from pointwise.comparison import Comparison, compare
-from pointwise.formatting import format_difference, format_metric, format_weight
 from pointwise.report import sentences
 from pointwise.report.grids import MOST_TEXT, clip
+from pointwise.text.values import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"
 EVIL_SCRIPT = "</script><script>alert(2)</script>"

@@ -14,8 +14,8 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
-from pointwise.drawing import draw_table
-from pointwise.formatting import format_count, format_interval, format_key, format_metric, format_share, format_value
+from pointwise.text.terminal import draw_table
+from pointwise.text.values import format_count, format_interval, format_key, format_metric, format_share, format_value
 
 
 @pytest.fixture

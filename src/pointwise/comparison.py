@@ -36,23 +36,23 @@ from pointwise.deltas import (
     pair_items,
     stack_sums,
 )
-from pointwise.drawing import wrap
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
-from pointwise.formatting import MISSING, format_count
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import COMPARISON, is_stored
 from pointwise.metrics import Metric, find_metric, find_metrics
-from pointwise.notebook import draw_notes
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.store import check_mounted
 from pointwise.tables import SHOWN_ROWS, MetricTable
+from pointwise.text.notebook import draw_notes
+from pointwise.text.terminal import wrap
+from pointwise.text.values import MISSING, format_count
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.validation import count
 

@@ -17,11 +17,11 @@ from pointwise.clustering import ALONE, Columns, Table, UnassignedPolicy, assign
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
 from pointwise.confusion import Confusion, Totals, confuse
 from pointwise.crosstab import cross_tabulate
-from pointwise.drawing import draw_html, draw_table
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
-from pointwise.formatting import format_count
 from pointwise.metrics import METRICS
+from pointwise.text.terminal import draw_html, draw_table
+from pointwise.text.values import format_count
 from pointwise.validation import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
 
 SetDistance = Callable[[Confusion], Any]

@@ -24,13 +24,13 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
-from pointwise.drawing import draw_table
 from pointwise.errors import NotFoundError
 from pointwise.evidence import Evidence
-from pointwise.formatting import format_count, format_metric, format_weight
 from pointwise.measurement import measure
 from pointwise.metrics import METRICS, Metric
 from pointwise.tables import MetricTable
+from pointwise.text.terminal import draw_table
+from pointwise.text.values import format_count, format_metric, format_weight
 
 
 @dataclass(frozen=True)

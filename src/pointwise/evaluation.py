@@ -20,22 +20,22 @@ from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, 
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
 from pointwise.crosstab import cross_tabulate, is_weighted
-from pointwise.drawing import wrap
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
-from pointwise.formatting import format_count, format_share, format_weight
 from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
-from pointwise.notebook import draw_notes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
 from pointwise.slices import say_what_to_slice_by
 from pointwise.store import Findings, check_place, write_run
 from pointwise.tables import MetricTable, Overall
+from pointwise.text.notebook import draw_notes
+from pointwise.text.terminal import wrap
+from pointwise.text.values import format_count, format_share, format_weight
 from pointwise.uncertainty import Interval
 from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 

@@ -33,10 +33,10 @@ from pointwise import cellsums, related
 from pointwise.codes import encode
 from pointwise.confusion import Confusion
 from pointwise.errors import InputError, UnknownMetricError, WeightError
-from pointwise.formatting import format_count
 from pointwise.measurement import item_metrics
 from pointwise.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.tally import ARRAYS, Floats, Tally, tally
+from pointwise.text.values import format_count
 
 __all__ = ["ItemConfusion", "confusion", "item_scores", "related_scores", "scores"]
 

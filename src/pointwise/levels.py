@@ -25,11 +25,11 @@ from pointwise.columns import (
 )
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
-from pointwise.formatting import MISSING
 from pointwise.lifting import columns_of, sum_up
 from pointwise.metrics import Metric
 from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.tables import MetricTable, Overall
+from pointwise.text.values import MISSING
 from pointwise.uncertainty import Interval, lift_with_intervals, read_intervals
 
 

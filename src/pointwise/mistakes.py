@@ -21,12 +21,12 @@ from pointwise.columns import (
     ITEMS,
     TP,
 )
-from pointwise.drawing import draw_html, draw_table
 from pointwise.errors import UsageError
 from pointwise.evidence import Evidence
-from pointwise.formatting import format_count, format_metric, format_share, format_weight
 from pointwise.levels import lift_overall
 from pointwise.metrics import find_metrics
+from pointwise.text.terminal import draw_html, draw_table
+from pointwise.text.values import format_count, format_metric, format_share, format_weight
 from pointwise.validation import count
 
 if TYPE_CHECKING:

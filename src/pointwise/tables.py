@@ -15,12 +15,12 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
-from pointwise.drawing import draw_html, draw_table
 from pointwise.engines.base import Engine
 from pointwise.engines.files import is_address
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
-from pointwise.formatting import MISSING, format_count, format_metric, format_weight
 from pointwise.metrics import find_metric
+from pointwise.text.terminal import draw_html, draw_table
+from pointwise.text.values import MISSING, format_count, format_metric, format_weight
 from pointwise.uncertainty import CONFIDENCE, Interval
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pointwise.errors import (
     SourceError,
     WeightError,
 )
-from pointwise.formatting import format_count
+from pointwise.text.values import format_count
 
 _EXAMPLES = 5
 

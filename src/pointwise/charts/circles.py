@@ -20,7 +20,7 @@ from pointwise.charts.style import (
 from pointwise.columns import ACTUAL, IDEAL
 from pointwise.drilldown import ClusterExplanation, ItemExplanation
 from pointwise.errors import UsageError
-from pointwise.formatting import format_share, format_weight
+from pointwise.text.values import format_share, format_weight
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation

@@ -14,7 +14,7 @@ from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, clip,
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, TP
 from pointwise.errors import UsageError
 from pointwise.excerpts import costly_clusters
-from pointwise.formatting import format_count, format_share, format_weight
+from pointwise.text.values import format_count, format_share, format_weight
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation

@@ -28,10 +28,10 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
-from pointwise.formatting import format_count, format_key, format_metric, format_share, format_weight
 from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.tables import MetricTable
+from pointwise.text.values import format_count, format_key, format_metric, format_share, format_weight
 
 if TYPE_CHECKING:
     from pointwise.coverage import Coverage

@@ -33,10 +33,10 @@ from pointwise.comparison import Comparison
 from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
-from pointwise.formatting import format_count, format_difference, format_metric, format_share
 from pointwise.metrics import find_metric
 from pointwise.runs import history as list_runs
 from pointwise.tables import MetricTable
+from pointwise.text.values import format_count, format_difference, format_metric, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

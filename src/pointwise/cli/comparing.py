@@ -149,7 +149,7 @@ def draw_comparison(
     if kind is Format.csv:
         asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
         return output.draw_csv(asked.to_dicts(), asked.columns)
-    from pointwise.drawing import wrap
+    from pointwise.text.terminal import wrap
 
     parts = [wrap(f"Note: {translate(note)}") for note in comparison.notes]
     parts += [output.draw_cut(table, kind, limit=limit) for table in tables.values()]

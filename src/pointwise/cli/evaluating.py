@@ -133,7 +133,7 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
 
 def draw_overall(evaluation: Evaluation) -> str:
     """Draw coverage, warnings and the overall metrics for a terminal."""
-    from pointwise.drawing import wrap
+    from pointwise.text.terminal import wrap
 
     warnings = (f"Warning: {translate(warning)}" for warning in evaluation.warnings)
     return "\n".join([*map(wrap, (*evaluation.summary(), *warnings)), "", repr(evaluation.overall)])
@@ -194,8 +194,8 @@ def demo() -> None:
 
 
 def _draw_part(part: Any) -> str:
-    from pointwise.drawing import wrap
     from pointwise.evaluation import Evaluation
+    from pointwise.text.terminal import wrap
 
     if isinstance(part, Evaluation):
         return draw_overall(part)

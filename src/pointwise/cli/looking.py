@@ -259,7 +259,7 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
     Example:
       pointwise coverage runs/monday
     """
-    from pointwise.formatting import format_value
+    from pointwise.text.values import format_value
 
     with opened(run) as evaluation:
         numbers = evaluation.coverage.to_dict()

@@ -37,7 +37,7 @@ def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> 
 
 def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> str:
     """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
-    from pointwise.drawing import draw_table
+    from pointwise.text.terminal import draw_table
 
     rows = table.head(limit or SHOWN_ROWS).to_drawn_dicts()
     total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
@@ -68,7 +68,7 @@ def put_rows(
     elif kind is Format.markdown:
         put_text(draw_markdown(title, names, rows, note=note))
     else:
-        from pointwise.drawing import draw_table
+        from pointwise.text.terminal import draw_table
 
         put_text(draw_table(title, names, [dict(row) for row in rows], note=note))
 
@@ -100,7 +100,7 @@ def _csv_value(value: Any) -> Any:
 
 def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
     """Draw rows as a Markdown table."""
-    from pointwise.formatting import format_cell, shown_columns
+    from pointwise.text.values import format_cell, shown_columns
 
     columns = shown_columns(columns)
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pointwise.engines import arrow, files
 from pointwise.engines.base import Source
 from pointwise.errors import EngineError, SourceError, UsageError
-from pointwise.formatting import format_count
+from pointwise.text.values import format_count
 
 _RENAMED_BY_JSON = ("DATE", "TIME", "TIMESTAMP", "UUID")  # types that DuckDB guesses for JSON strings
 

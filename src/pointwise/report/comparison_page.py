@@ -12,7 +12,6 @@ from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
 from pointwise.comparison import Comparison
 from pointwise.errors import PointwiseError
 from pointwise.excerpts import break_down
-from pointwise.formatting import format_count, format_difference, format_metric
 from pointwise.metrics import Metric, find_metric
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
@@ -31,6 +30,7 @@ from pointwise.report.evaluation_page import (
 )
 from pointwise.report.grids import Column, Grid, Row, Value, clip, define, describe_column, make_grid, write
 from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.text.values import format_count, format_difference, format_metric
 
 MOST_VARIANTS = 50  # in a table
 MOST_MOVED = 100

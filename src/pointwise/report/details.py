@@ -8,8 +8,8 @@ from typing import Any
 
 from pointwise.columns import IDEAL, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.excerpts import Breakdown, Cell
-from pointwise.formatting import format_count, format_share, format_weight
 from pointwise.report.grids import Column, Value, describe_column, write
+from pointwise.text.values import format_count, format_share, format_weight
 
 MOST_CLUSTERS = 100  # in a table
 MOST_CELLS = 6  # of a cluster

@@ -12,7 +12,6 @@ from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
-from pointwise.formatting import format_count, format_metric, format_share, format_weight
 from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
@@ -27,6 +26,7 @@ from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, wr
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
 from pointwise.tables import Overall
+from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12

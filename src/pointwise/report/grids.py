@@ -8,8 +8,8 @@ from typing import Any
 
 from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, LOW
 from pointwise.errors import UnknownMetricError
-from pointwise.formatting import MISSING, format_metric, format_value, shown_columns
 from pointwise.metrics import find_metric
+from pointwise.text.values import MISSING, format_metric, format_value, shown_columns
 
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""

@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from pointwise.formatting import format_metric, format_share, format_weight
 from pointwise.report.grids import define
 from pointwise.tables import whole_file
+from pointwise.text.values import format_metric, format_share, format_weight
 from pointwise.version import __version__
 
 _TEMPLATES = jinja2.PackageLoader("pointwise.report", "templates")

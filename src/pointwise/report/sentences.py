@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pointwise.formatting import format_share
 from pointwise.metrics import find_metric
+from pointwise.text.values import format_share
 
 _WORDS = {
     "precision": "Of the weight in an average item's actual cluster, {share} belongs there.",

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 import pointwise as pw
-from pointwise.notebook import draw_grid, draw_notes
+from pointwise.text.notebook import draw_grid, draw_notes
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pointwise.formatting import format_cell, format_interval, format_value, shown_columns
-from pointwise.notebook import draw_grid
+from pointwise.text.notebook import draw_grid
+from pointwise.text.values import format_cell, format_interval, format_value, shown_columns
 
 _GAP = 3  # between two columns
 _LONG_WORD = 40  # a longer one is broken where the terminal is narrow
