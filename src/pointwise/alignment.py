@@ -9,8 +9,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.clustering import ALONE
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
+from pointwise.inputs.tables import ALONE
 
 _FOUND = "found"
 

@@ -18,7 +18,6 @@ import pyarrow as pa
 from pointwise.bootstrap import RESAMPLES, bootstrap_deltas
 from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
-from pointwise.clustering import open_source
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
 from pointwise.deltas import (
     BASELINE,
@@ -41,6 +40,8 @@ from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
+from pointwise.inputs.checks import count
+from pointwise.inputs.tables import open_source
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import COMPARISON, is_stored
 from pointwise.metrics import Metric, find_metric, find_metrics
@@ -54,7 +55,6 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, format_count
 from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
-from pointwise.validation import count
 
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots

@@ -15,7 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.errors import MissingColumnError, UsageError
-from pointwise.validation import say_reserved
+from pointwise.inputs.checks import say_reserved
 
 _QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)""")
 _WORDS = {

@@ -13,8 +13,8 @@ from pointwise import alignment
 from pointwise.alignment import Tally
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
 from pointwise.engines.base import Engine
-from pointwise.inputs import Inputs
-from pointwise.validation import count
+from pointwise.inputs.checks import count
+from pointwise.inputs.reading import Inputs
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from pointwise.alignment import is_bad_weight
-from pointwise.clustering import ALONE, Columns, Table, UnassignedPolicy, assign, match_ids, open_source, read_table
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
 from pointwise.confusion import Confusion, Totals, confuse
 from pointwise.crosstab import cross_tabulate
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
+from pointwise.inputs.checks import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
+from pointwise.inputs.tables import ALONE, Columns, Table, UnassignedPolicy, assign, match_ids, open_source, read_table
 from pointwise.metrics import METRICS
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count
-from pointwise.validation import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
 
 SetDistance = Callable[[Confusion], Any]
 Absent = Literal["drop", "singleton"]

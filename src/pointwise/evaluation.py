@@ -15,7 +15,6 @@ from pointwise import alignment
 from pointwise.alignment import Tally
 from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
-from pointwise.clustering import Columns, Unassigned
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.confusion import Totals, confuse
 from pointwise.coverage import Coverage, Scope
@@ -24,7 +23,9 @@ from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_clu
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.evidence import Evidence
-from pointwise.inputs import Inputs, Missing, Options, Outside, read_attributes, read_inputs
+from pointwise.inputs.checks import check_alignment, check_repeats, check_weights, count, examples
+from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
+from pointwise.inputs.tables import Columns, Unassigned
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
@@ -37,7 +38,6 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight
 from pointwise.uncertainty import Interval
-from pointwise.validation import check_alignment, check_repeats, check_weights, count, examples
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots

@@ -17,9 +17,9 @@ from pointwise.engines import Engine, Source
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
 from pointwise.evidence import Evidence
+from pointwise.inputs.checks import count
 from pointwise.levels import needed_columns
 from pointwise.slices import read_slicing
-from pointwise.validation import count
 
 _OTHER = "_other"
 

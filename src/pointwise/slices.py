@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED
 from pointwise.conditions import parse_condition
 from pointwise.errors import MissingColumnError, UsageError
-from pointwise.validation import say_reserved
+from pointwise.inputs.checks import say_reserved
 
 BANDS = (1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
 """Where bands of cluster sizes begin."""

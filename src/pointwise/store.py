@@ -34,7 +34,7 @@ from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
 from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
-from pointwise.inputs import Options
+from pointwise.inputs.reading import Options
 from pointwise.levels import list_slices, needed_columns, tabulate_clusters
 from pointwise.manifest import (
     FORMAT_VERSION,

@@ -7,7 +7,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.alignment import Tally, is_bad_weight
-from pointwise.clustering import MixedIdsError, Table
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
 from pointwise.engines.base import Engine
 from pointwise.errors import (
@@ -19,6 +18,7 @@ from pointwise.errors import (
     SourceError,
     WeightError,
 )
+from pointwise.inputs.tables import MixedIdsError, Table
 from pointwise.text.values import format_count
 
 _EXAMPLES = 5

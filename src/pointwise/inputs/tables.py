@@ -62,7 +62,7 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
     try:
         if is_path(source):
             return engine.read(source)
-        from pointwise.memberships import as_table  # loads Arrow, which `import pointwise` should not wait for
+        from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 
         table = as_table(source)
         if table is not source and role == "weights":

@@ -9,7 +9,11 @@ from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 
-from pointwise.clustering import (
+from pointwise.columns import ITEM, RESERVED, WEIGHT
+from pointwise.engines.base import Engine, Source
+from pointwise.errors import MissingColumnError, UsageError
+from pointwise.inputs.checks import check_table, check_unassigned, explain_mixed_ids, say_reserved
+from pointwise.inputs.tables import (
     Columns,
     MixedIdsError,
     Table,
@@ -23,10 +27,6 @@ from pointwise.clustering import (
     read_table,
     reserved_ids,
 )
-from pointwise.columns import ITEM, RESERVED, WEIGHT
-from pointwise.engines.base import Engine, Source
-from pointwise.errors import MissingColumnError, UsageError
-from pointwise.validation import check_table, check_unassigned, explain_mixed_ids, say_reserved
 
 Outside = Literal["ignore", "wrong"]
 Missing = Literal["drop", "singleton", "error"]
