@@ -21,9 +21,9 @@ import pyarrow as pa
 from _measure import RESULTS, count
 from pointwise.bootstrap import find_ends
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
+from pointwise.core.metrics import find_metrics
 from pointwise.deltas import VARIANT, Pair, spread_pairs
 from pointwise.engines import start_engine
-from pointwise.metrics import find_metrics
 from pointwise.student import critical_value
 from pointwise.uncertainty import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
 

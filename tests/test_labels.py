@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pointwise import codes, labels, tally
+from pointwise.core.metrics import DEFAULT_METRICS, METRICS, find_metric, metric
 from pointwise.errors import (
     IdTypeError,
     InputError,
@@ -21,7 +22,6 @@ from pointwise.errors import (
     UsageError,
     WeightError,
 )
-from pointwise.metrics import DEFAULT_METRICS, METRICS, find_metric, metric
 
 import oracle
 

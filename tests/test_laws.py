@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pointwise as pw
-from pointwise.confusion import Confusion
-from pointwise.metrics import METRICS, find_metric
+from pointwise.core.confusion import Confusion
+from pointwise.core.metrics import METRICS, find_metric
 
 import oracle
 from strategies import DYADIC, REAL, WHOLE, Case, cases

@@ -7,8 +7,8 @@ from fractions import Fraction as F  # noqa: N817  # one letter keeps the tables
 import pytest
 
 import pointwise as pw
-from pointwise.confusion import Confusion
-from pointwise.metrics import METRICS
+from pointwise.core.confusion import Confusion
+from pointwise.core.metrics import METRICS
 
 IDEAL = [["i1", "i2"], ["i3"]]
 ACTUAL = [["i1", "i3"], ["i2"]]

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pointwise as pw
+from pointwise.core.metrics import METRICS
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError, UsageError
 from pointwise.folders import _exchange_by_renaming, exchange, whole_folder
-from pointwise.metrics import METRICS
 
 ITEMS = ["a", "b", "c", "d", "e", "f"]
 IDEAL = pa.table({"item": ITEMS, "cluster": ["p", "p", "p", "q", "q", "r"]})

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from pointwise import datasets
     from pointwise.comparison import Comparison, compare, load_comparison
-    from pointwise.coverage import Coverage
+    from pointwise.core.coverage import Coverage
+    from pointwise.core.metrics import METRICS, Metric, metric
     from pointwise.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate
     from pointwise.gates import Gate, gate
-    from pointwise.metrics import METRICS, Metric, metric
     from pointwise.mistakes import Mistake, Mistakes
     from pointwise.runs import history, load
     from pointwise.tables import MetricTable, Overall
@@ -51,12 +51,12 @@ __all__ = [
 
 _HOMES = {
     "Comparison": "pointwise.comparison",
-    "Coverage": "pointwise.coverage",
+    "Coverage": "pointwise.core.coverage",
     "DistanceMatrix": "pointwise.distances",
     "Evaluation": "pointwise.evaluation",
     "Gate": "pointwise.gates",
-    "METRICS": "pointwise.metrics",
-    "Metric": "pointwise.metrics",
+    "METRICS": "pointwise.core.metrics",
+    "Metric": "pointwise.core.metrics",
     "MetricTable": "pointwise.tables",
     "Mistake": "pointwise.mistakes",
     "Mistakes": "pointwise.mistakes",
@@ -73,7 +73,7 @@ _HOMES = {
     "history": "pointwise.runs",
     "load": "pointwise.runs",
     "load_comparison": "pointwise.comparison",
-    "metric": "pointwise.metrics",
+    "metric": "pointwise.core.metrics",
     "nearest": "pointwise.distances",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""

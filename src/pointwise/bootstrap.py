@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, LOW
-from pointwise.confusion import Confusion
+from pointwise.core.confusion import Confusion
+from pointwise.core.evidence import Evidence
+from pointwise.core.lifting import defined_weight, sum_columns, sum_up
+from pointwise.core.measurement import item_metrics
+from pointwise.core.metrics import Metric
 from pointwise.deltas import VARIANT, Pair, spread_pairs, stack_sums
 from pointwise.engines.base import Engine
 from pointwise.errors import UsageError
-from pointwise.evidence import Evidence
-from pointwise.lifting import defined_weight, sum_columns, sum_up
-from pointwise.measurement import item_metrics
-from pointwise.metrics import Metric
 from pointwise.student import critical_value
 from pointwise.uncertainty import (
     CONFIDENCE,

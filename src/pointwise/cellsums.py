@@ -15,8 +15,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
-from pointwise.confusion import COLUMNS, Confusion, Totals, confuse
-from pointwise.metrics import METRICS
+from pointwise.core.confusion import COLUMNS, Confusion, Totals, confuse
+from pointwise.core.metrics import METRICS
 from pointwise.tally import Floats, Tally, sum_by_code
 
 Pairs = Literal["counts", "product", "replication"]

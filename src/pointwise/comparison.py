@@ -19,6 +19,8 @@ from pointwise.bootstrap import RESAMPLES, bootstrap_deltas
 from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
+from pointwise.core.evidence import Evidence
+from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.deltas import (
     BASELINE,
     CONTRIBUTION,
@@ -38,13 +40,11 @@ from pointwise.deltas import (
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
-from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
 from pointwise.inputs.checks import count
 from pointwise.inputs.tables import open_source
 from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import COMPARISON, is_stored
-from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items

@@ -27,11 +27,11 @@ from pointwise.columns import (
     UNDEFINED,
     WEIGHT,
 )
+from pointwise.core.evidence import Evidence
+from pointwise.core.lifting import add_up, average, sum_columns, sum_up
+from pointwise.core.measurement import item_metrics, measure
+from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
-from pointwise.evidence import Evidence
-from pointwise.lifting import add_up, average, sum_columns, sum_up
-from pointwise.measurement import item_metrics, measure
-from pointwise.metrics import Metric
 from pointwise.uncertainty import (
     CONFIDENCE,
     ERROR,

@@ -12,15 +12,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from pointwise.alignment import is_bad_weight
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
-from pointwise.confusion import Confusion, Totals, confuse
-from pointwise.crosstab import cross_tabulate
+from pointwise.core.alignment import is_bad_weight
+from pointwise.core.confusion import Confusion, Totals, confuse
+from pointwise.core.crosstab import cross_tabulate
+from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.inputs.checks import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
 from pointwise.inputs.tables import ALONE, Columns, Table, UnassignedPolicy, assign, match_ids, open_source, read_table
-from pointwise.metrics import METRICS
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count
 

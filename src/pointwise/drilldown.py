@@ -24,10 +24,10 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
+from pointwise.core.evidence import Evidence
+from pointwise.core.measurement import measure
+from pointwise.core.metrics import METRICS, Metric
 from pointwise.errors import NotFoundError
-from pointwise.evidence import Evidence
-from pointwise.measurement import measure
-from pointwise.metrics import METRICS, Metric
 from pointwise.tables import MetricTable
 from pointwise.text.terminal import draw_table
 from pointwise.text.values import format_count, format_metric, format_weight

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
-from pointwise import alignment
-from pointwise.alignment import Tally
 from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
-from pointwise.confusion import Totals, confuse
-from pointwise.coverage import Coverage, Scope
-from pointwise.crosstab import cross_tabulate, is_weighted
+from pointwise.core import alignment
+from pointwise.core.alignment import Tally
+from pointwise.core.confusion import Totals, confuse
+from pointwise.core.coverage import Coverage, Scope
+from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.evidence import Evidence
+from pointwise.core.metrics import Metric, find_metrics
 from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
-from pointwise.evidence import Evidence
 from pointwise.inputs.checks import check_alignment, check_repeats, check_weights, count, examples
 from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.inputs.tables import Columns, Unassigned
 from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
-from pointwise.metrics import Metric, find_metrics
 from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related

@@ -9,10 +9,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT
+from pointwise.core.evidence import Evidence
+from pointwise.core.metrics import Metric, find_metrics
 from pointwise.evaluation import Evaluation
-from pointwise.evidence import Evidence
 from pointwise.levels import tabulate_clusters
-from pointwise.metrics import Metric, find_metrics
 from pointwise.tables import MetricTable
 
 COST = "cost"

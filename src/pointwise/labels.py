@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from pointwise import cellsums, related
 from pointwise.codes import encode
-from pointwise.confusion import Confusion
+from pointwise.core.confusion import Confusion
+from pointwise.core.measurement import item_metrics
+from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.errors import InputError, UnknownMetricError, WeightError
-from pointwise.measurement import item_metrics
-from pointwise.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.tally import ARRAYS, Floats, Tally, tally
 from pointwise.text.values import format_count
 

@@ -23,10 +23,10 @@ from pointwise.columns import (
     UNDEFINED,
     WEIGHT,
 )
+from pointwise.core.evidence import Evidence
+from pointwise.core.lifting import columns_of, sum_up
+from pointwise.core.metrics import Metric
 from pointwise.errors import UsageError
-from pointwise.evidence import Evidence
-from pointwise.lifting import columns_of, sum_up
-from pointwise.metrics import Metric
 from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.tables import MetricTable, Overall
 from pointwise.text.values import MISSING

@@ -21,11 +21,11 @@ from pointwise.columns import (
     ITEMS,
     TP,
 )
+from pointwise.core.evidence import Evidence
+from pointwise.core.metrics import find_metrics
 from pointwise.errors import UsageError
-from pointwise.evidence import Evidence
 from pointwise.inputs.checks import count
 from pointwise.levels import lift_overall
-from pointwise.metrics import find_metrics
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 

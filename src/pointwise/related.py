@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 import narwhals.stable.v2 as nw
 
 from pointwise.cellsums import Collect, Pairs, Sums, sum_cells
-from pointwise.confusion import Confusion
+from pointwise.core.confusion import Confusion
+from pointwise.core.metrics import METRICS, Better
 from pointwise.errors import UsageError
-from pointwise.metrics import METRICS, Better
 
 Formula = Callable[[Sums, float], float]
 

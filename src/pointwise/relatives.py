@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
-from pointwise.evidence import Evidence
+from pointwise.core.evidence import Evidence
 from pointwise.related import definitions, relate
 from pointwise.tables import MetricTable
 

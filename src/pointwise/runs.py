@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointwise.columns import ITEMS, WEIGHT
-from pointwise.coverage import coverage_of
+from pointwise.core.coverage import coverage_of
+from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.errors import NotFoundError, PointwiseError, UnknownMetricError
 from pointwise.evaluation import Evaluation
 from pointwise.manifest import COMPARISON, MANIFEST, Manifest
-from pointwise.metrics import Metric, find_metric, find_metrics
 from pointwise.progress import phase
 from pointwise.store import read_evidence, read_options, read_run, read_sources
 from pointwise.tables import MetricTable

@@ -10,13 +10,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
-from pointwise.confusion import Totals, confuse
-from pointwise.coverage import Coverage
-from pointwise.crosstab import cross_tabulate, is_weighted
+from pointwise.core.confusion import Totals, confuse
+from pointwise.core.coverage import Coverage
+from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.evidence import Evidence
 from pointwise.engines import Engine, Source
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
-from pointwise.evidence import Evidence
 from pointwise.inputs.checks import count
 from pointwise.levels import needed_columns
 from pointwise.slices import read_slicing

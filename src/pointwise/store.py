@@ -27,12 +27,14 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
-from pointwise.confusion import Totals
-from pointwise.coverage import Coverage
+from pointwise.core.confusion import Totals
+from pointwise.core.coverage import Coverage
+from pointwise.core.evidence import Evidence
+from pointwise.core.measurement import item_metrics, measure
+from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
-from pointwise.evidence import Evidence
 from pointwise.folders import whole_folder
 from pointwise.inputs.reading import Options
 from pointwise.levels import list_slices, needed_columns, tabulate_clusters
@@ -46,8 +48,6 @@ from pointwise.manifest import (
     read_manifest,
     write_manifest,
 )
-from pointwise.measurement import item_metrics, measure
-from pointwise.metrics import Metric
 from pointwise.progress import phase
 from pointwise.slices import Key, read_slicing
 from pointwise.tables import Overall

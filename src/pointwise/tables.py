@@ -15,10 +15,10 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.conditions import parse_condition
+from pointwise.core.metrics import find_metric
 from pointwise.engines.base import Engine
 from pointwise.engines.files import is_address
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
-from pointwise.metrics import find_metric
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
 from pointwise.uncertainty import CONFIDENCE, Interval

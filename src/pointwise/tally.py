@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointwise.codes import Codes, Integers, blocks
-from pointwise.confusion import Arithmetic, Confusion
+from pointwise.core.confusion import Arithmetic, Confusion
 
 Floats = NDArray[np.float64]
 Unsigned = NDArray[np.unsignedinteger[Any]]

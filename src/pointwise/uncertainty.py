@@ -24,10 +24,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEMS, LOW, SHARE, WEIGHT
+from pointwise.core.lifting import add_up, average, columns_of, defined_weight, of_means, sum_columns
+from pointwise.core.measurement import item_metrics
+from pointwise.core.metrics import Metric
 from pointwise.errors import UsageError
-from pointwise.lifting import add_up, average, columns_of, defined_weight, of_means, sum_columns
-from pointwise.measurement import item_metrics
-from pointwise.metrics import Metric
 from pointwise.student import critical_polynomial, two_sided_p
 
 CONFIDENCE = 0.95

@@ -27,14 +27,14 @@ from pointwise.charts.style import (
     require_rows,
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
+from pointwise.core.metrics import find_metrics
 from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
-from pointwise.metrics import find_metrics
 from pointwise.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.tables import MetricTable
 from pointwise.text.values import format_count, format_key, format_metric, format_share, format_weight
 
 if TYPE_CHECKING:
-    from pointwise.coverage import Coverage
+    from pointwise.core.coverage import Coverage
     from pointwise.evaluation import Evaluation
 
 _MOST_CLUSTERS = 300

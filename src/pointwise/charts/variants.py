@@ -30,10 +30,10 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
 from pointwise.comparison import Comparison
+from pointwise.core.metrics import find_metric
 from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
-from pointwise.metrics import find_metric
 from pointwise.runs import history as list_runs
 from pointwise.tables import MetricTable
 from pointwise.text.values import format_count, format_difference, format_metric, format_share

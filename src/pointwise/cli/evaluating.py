@@ -164,7 +164,7 @@ def metrics(kind: options.FormatOption = Format.table) -> None:
       pointwise metrics
       pointwise metrics --format markdown
     """
-    from pointwise.metrics import METRICS
+    from pointwise.core.metrics import METRICS
 
     rows = [
         {

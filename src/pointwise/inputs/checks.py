@@ -6,8 +6,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.alignment import Tally, is_bad_weight
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
+from pointwise.core.alignment import Tally, is_bad_weight
 from pointwise.engines.base import Engine
 from pointwise.errors import (
     EngineError,

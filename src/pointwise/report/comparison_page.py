@@ -10,9 +10,9 @@ from pointwise import charts
 from pointwise.charts.variants import judge
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
 from pointwise.comparison import Comparison
+from pointwise.core.metrics import Metric, find_metric
 from pointwise.errors import PointwiseError
 from pointwise.excerpts import break_down
-from pointwise.metrics import Metric, find_metric
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,

@@ -8,11 +8,11 @@ from typing import Any
 
 from pointwise import charts
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
+from pointwise.core.metrics import Metric
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
-from pointwise.metrics import Metric
 from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
     MOST_ATTRIBUTES,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, LOW
+from pointwise.core.metrics import find_metric
 from pointwise.errors import UnknownMetricError
-from pointwise.metrics import find_metric
 from pointwise.text.values import MISSING, format_metric, format_value, shown_columns
 
 MOST_TEXT = 80

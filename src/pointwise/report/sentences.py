@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pointwise.metrics import find_metric
+from pointwise.core.metrics import find_metric
 from pointwise.text.values import format_share
 
 _WORDS = {

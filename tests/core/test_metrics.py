@@ -8,8 +8,8 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
-from pointwise.confusion import Confusion
-from pointwise.metrics import DEFAULT_METRICS, METRICS, find_metric, find_metrics, metric
+from pointwise.core.confusion import Confusion
+from pointwise.core.metrics import DEFAULT_METRICS, METRICS, find_metric, find_metrics, metric
 
 CLUSTERS = {"ideal": {"a": 1, "b": 1, "c": 2}, "actual": {"a": 1, "b": 2, "c": 1}}
 

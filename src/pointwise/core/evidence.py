@@ -10,15 +10,15 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, IDEAL, ITEM, RESERVED, WEIGHT
-from pointwise.confusion import Totals
+from pointwise.core.confusion import Totals
+from pointwise.core.lifting import lift
+from pointwise.core.measurement import measure
+from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
 from pointwise.inputs.checks import check_repeats, count, examples
 from pointwise.inputs.reading import with_columns
 from pointwise.inputs.tables import Table, join_id
-from pointwise.lifting import lift
-from pointwise.measurement import measure
-from pointwise.metrics import Metric
 
 
 @dataclass(frozen=True)

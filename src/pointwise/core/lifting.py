@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
-from pointwise.confusion import Confusion
-from pointwise.measurement import item_metrics
-from pointwise.metrics import Metric
+from pointwise.core.confusion import Confusion
+from pointwise.core.measurement import item_metrics
+from pointwise.core.metrics import Metric
 
 
 def lift(measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric], total_weight: float) -> nw.LazyFrame:

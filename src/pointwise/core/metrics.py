@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pointwise.confusion import Confusion
+from pointwise.core.confusion import Confusion
 from pointwise.errors import UnknownMetricError, UsageError
 
 Formula = Callable[[Confusion], Any]

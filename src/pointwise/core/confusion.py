@@ -24,7 +24,7 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
-from pointwise.crosstab import Hold
+from pointwise.core.crosstab import Hold
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import narwhals.stable.v2 as nw
 
-from pointwise.confusion import Confusion
-from pointwise.metrics import Metric, find_metric
+from pointwise.core.confusion import Confusion
+from pointwise.core.metrics import Metric, find_metric
 
 
 def measure(cells: nw.LazyFrame, metrics: Iterable[Metric]) -> nw.LazyFrame:

@@ -9,9 +9,9 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise import alignment
-from pointwise.alignment import Tally
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
+from pointwise.core import alignment
+from pointwise.core.alignment import Tally
 from pointwise.engines.base import Engine
 from pointwise.inputs.checks import count
 from pointwise.inputs.reading import Inputs
