@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from _measure import RESULTS, count
-from pointwise.bootstrap import find_ends
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
 from pointwise.core.metrics import find_metrics
 from pointwise.deltas import VARIANT, Pair, spread_pairs
 from pointwise.engines import start_engine
-from pointwise.student import critical_value
-from pointwise.uncertainty import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
+from pointwise.uncertainty.bootstrap import find_ends
+from pointwise.uncertainty.intervals import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
+from pointwise.uncertainty.student_t import critical_value
 
 METRICS = find_metrics(["precision", "recall", "jaccard_distance"])
 NAMES = [m.name for m in METRICS]

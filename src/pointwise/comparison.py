@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.bootstrap import RESAMPLES, bootstrap_deltas
 from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
@@ -54,7 +53,8 @@ from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, format_count
-from pointwise.uncertainty import CONFIDENCE, Interval, lift_with_intervals
+from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_deltas
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
 
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots

@@ -32,7 +32,7 @@ from pointwise.core.lifting import add_up, average, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
-from pointwise.uncertainty import (
+from pointwise.uncertainty.intervals import (
     CONFIDENCE,
     ERROR,
     FREEDOM,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
-from pointwise.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.core import alignment
@@ -37,7 +36,8 @@ from pointwise.tables import MetricTable, Overall
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight
-from pointwise.uncertainty import Interval
+from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
+from pointwise.uncertainty.intervals import Interval
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots

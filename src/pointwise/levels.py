@@ -30,7 +30,7 @@ from pointwise.errors import UsageError
 from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.tables import MetricTable, Overall
 from pointwise.text.values import MISSING
-from pointwise.uncertainty import Interval, lift_with_intervals, read_intervals
+from pointwise.uncertainty.intervals import Interval, lift_with_intervals, read_intervals
 
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric]) -> Overall:

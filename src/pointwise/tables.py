@@ -21,7 +21,7 @@ from pointwise.engines.files import is_address
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
-from pointwise.uncertainty import CONFIDENCE, Interval
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
     import pandas as pd

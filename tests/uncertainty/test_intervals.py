@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import pointwise as pw
-from pointwise.bootstrap import resample
 from pointwise.errors import NotFoundError, UsageError
-from pointwise.student import critical_polynomial, critical_value, quantile, two_sided_p
-from pointwise.uncertainty import adjust_p_values, two_sided_p_value
+from pointwise.uncertainty.bootstrap import resample
+from pointwise.uncertainty.intervals import adjust_p_values, two_sided_p_value
+from pointwise.uncertainty.student_t import critical_polynomial, critical_value, quantile, two_sided_p
 
 FREEDOMS = (1, 1.5, 2, 3.7, 10, 57.3, 400, 9_999, 2e6)
 

@@ -20,8 +20,7 @@ from pointwise.core.metrics import Metric
 from pointwise.deltas import VARIANT, Pair, spread_pairs, stack_sums
 from pointwise.engines.base import Engine
 from pointwise.errors import UsageError
-from pointwise.student import critical_value
-from pointwise.uncertainty import (
+from pointwise.uncertainty.intervals import (
     CONFIDENCE,
     FREEDOM,
     REACH,
@@ -31,6 +30,7 @@ from pointwise.uncertainty import (
     spread,
     with_interval_ends,
 )
+from pointwise.uncertainty.student_t import critical_value
 
 RESAMPLES = 2000
 _CHUNK = 4_000_000  # counts held at a time

@@ -28,7 +28,7 @@ from pointwise.core.lifting import add_up, average, columns_of, defined_weight, 
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.errors import UsageError
-from pointwise.student import critical_polynomial, two_sided_p
+from pointwise.uncertainty.student_t import critical_polynomial, two_sided_p
 
 CONFIDENCE = 0.95
 
