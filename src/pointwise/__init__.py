@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from narwhals.stable.v2 import col
 
     from pointwise import datasets
+    from pointwise.answers.mistakes import Mistake, Mistakes
+    from pointwise.answers.tables import MetricTable, Overall
     from pointwise.comparison import Comparison, compare, load_comparison
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate
     from pointwise.gates import Gate, gate
-    from pointwise.mistakes import Mistake, Mistakes
     from pointwise.runs import history, load
-    from pointwise.tables import MetricTable, Overall
 
 __all__ = [
     "METRICS",
@@ -57,10 +57,10 @@ _HOMES = {
     "Gate": "pointwise.gates",
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
-    "MetricTable": "pointwise.tables",
-    "Mistake": "pointwise.mistakes",
-    "Mistakes": "pointwise.mistakes",
-    "Overall": "pointwise.tables",
+    "MetricTable": "pointwise.answers.tables",
+    "Mistake": "pointwise.answers.mistakes",
+    "Mistakes": "pointwise.answers.mistakes",
+    "Overall": "pointwise.answers.tables",
     "PointwiseError": "pointwise.errors",
     "RunError": "pointwise.errors",
     "col": "narwhals.stable.v2",

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from pointwise.answers.levels import band_keys, check_names, slice_cells
+from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
+from pointwise.answers.tables import SHOWN_ROWS, MetricTable
 from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
@@ -42,14 +45,11 @@ from pointwise.evaluation import Evaluation, evaluate
 from pointwise.folders import whole_folder
 from pointwise.inputs.checks import count
 from pointwise.inputs.tables import open_source
-from pointwise.levels import band_keys, check_names, slice_cells
 from pointwise.manifest import COMPARISON, is_stored
 from pointwise.relatives import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
-from pointwise.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.store import check_mounted
-from pointwise.tables import SHOWN_ROWS, MetricTable
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, format_count

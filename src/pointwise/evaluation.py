@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.explanations import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
+from pointwise.answers.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.answers.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.answers.slices import say_what_to_slice_by
+from pointwise.answers.tables import MetricTable, Overall
 from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.core import alignment
@@ -20,19 +25,14 @@ from pointwise.core.coverage import Coverage, Scope
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metrics
-from pointwise.drilldown import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.inputs.checks import check_alignment, check_repeats, check_weights, count, examples
 from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.inputs.tables import Columns, Unassigned
-from pointwise.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
-from pointwise.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.progress import phase
 from pointwise.relatives import tabulate_related
-from pointwise.slices import say_what_to_slice_by
 from pointwise.store import Findings, check_place, write_run
-from pointwise.tables import MetricTable, Overall
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight

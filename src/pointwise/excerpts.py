@@ -8,12 +8,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.levels import tabulate_clusters
+from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metrics
 from pointwise.evaluation import Evaluation
-from pointwise.levels import tabulate_clusters
-from pointwise.tables import MetricTable
 
 COST = "cost"
 """What a cluster adds to the over-merge or under-merge rate: its share of the weight times its own rate."""

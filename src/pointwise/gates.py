@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pointwise.answers.slices import SIZES, read_slicing
 from pointwise.columns import ITEMS
 from pointwise.core.metrics import find_metric
 from pointwise.errors import InputError, UsageError
 from pointwise.evaluation import Evaluation
-from pointwise.slices import SIZES, read_slicing
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count, format_key, format_metric, format_share
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from pointwise.answers.tables import MetricTable
 from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.core.evidence import Evidence
 from pointwise.related import definitions, relate
-from pointwise.tables import MetricTable
 
 _ORDER = "_order"
 

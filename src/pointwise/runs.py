@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointwise.answers.tables import MetricTable
 from pointwise.columns import ITEMS, WEIGHT
 from pointwise.core.coverage import coverage_of
 from pointwise.core.metrics import Metric, find_metric, find_metrics
@@ -17,7 +18,6 @@ from pointwise.evaluation import Evaluation
 from pointwise.manifest import COMPARISON, MANIFEST, Manifest
 from pointwise.progress import phase
 from pointwise.store import read_evidence, read_options, read_run, read_sources
-from pointwise.tables import MetricTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,6 +9,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.levels import needed_columns
+from pointwise.answers.slices import read_slicing
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
 from pointwise.core.confusion import Totals, confuse
 from pointwise.core.coverage import Coverage
@@ -18,8 +20,6 @@ from pointwise.engines import Engine, Source
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
 from pointwise.inputs.checks import count
-from pointwise.levels import needed_columns
-from pointwise.slices import read_slicing
 
 _OTHER = "_other"
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.levels import list_slices, needed_columns, tabulate_clusters
+from pointwise.answers.slices import Key, read_slicing
+from pointwise.answers.tables import Overall
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
@@ -37,7 +40,6 @@ from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
 from pointwise.folders import whole_folder
 from pointwise.inputs.reading import Options
-from pointwise.levels import list_slices, needed_columns, tabulate_clusters
 from pointwise.manifest import (
     FORMAT_VERSION,
     Manifest,
@@ -49,8 +51,6 @@ from pointwise.manifest import (
     write_manifest,
 )
 from pointwise.progress import phase
-from pointwise.slices import Key, read_slicing
-from pointwise.tables import Overall
 from pointwise.version import __version__
 
 _CELLS = (

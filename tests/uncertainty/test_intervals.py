@@ -151,7 +151,7 @@ def test_reading_a_value_computes_no_interval(monkeypatch):
     ideal, actual, weights, _ = random_case()
     evaluation = pw.evaluate(ideal=ideal, actual=actual, weights=weights)
     asked = []
-    monkeypatch.setattr("pointwise.levels._overall_intervals", lambda *_: asked.append(1) or {})
+    monkeypatch.setattr("pointwise.answers.levels._overall_intervals", lambda *_: asked.append(1) or {})
     assert evaluation.overall["precision"] > 0
     assert evaluation.overall.to_dict()
     assert not asked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from pointwise.answers.explanations import ClusterExplanation, ItemExplanation
 from pointwise.charts.style import (
     ACTUAL_COLOR,
     IDEAL_COLOR,
@@ -18,7 +19,6 @@ from pointwise.charts.style import (
     compose,
 )
 from pointwise.columns import ACTUAL, IDEAL
-from pointwise.drilldown import ClusterExplanation, ItemExplanation
 from pointwise.errors import UsageError
 from pointwise.text.values import format_share, format_weight
 

@@ -10,6 +10,7 @@ import altair as alt
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from pointwise.answers.tables import MetricTable
 from pointwise.charts.quality import name_slice, touch
 from pointwise.charts.style import (
     BAD_COLOR,
@@ -35,7 +36,6 @@ from pointwise.distances import DistanceMatrix, distance_matrix
 from pointwise.engines.base import Source
 from pointwise.errors import UsageError
 from pointwise.runs import history as list_runs
-from pointwise.tables import MetricTable
 from pointwise.text.values import format_count, format_difference, format_metric, format_share
 
 if TYPE_CHECKING:

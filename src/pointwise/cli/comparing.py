@@ -17,8 +17,8 @@ from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from pointwise.answers.tables import MetricTable
     from pointwise.comparison import Comparison
-    from pointwise.tables import MetricTable
 
 _STORING, _READING = "Storing the comparison", "Reading the tables"
 

@@ -21,10 +21,10 @@ from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from pointwise.drilldown import ClusterExplanation, ItemExplanation
+    from pointwise.answers.explanations import ClusterExplanation, ItemExplanation
+    from pointwise.answers.mistakes import Mistakes
+    from pointwise.answers.tables import MetricTable
     from pointwise.evaluation import Evaluation
-    from pointwise.mistakes import Mistakes
-    from pointwise.tables import MetricTable
 
 _OUTPUT = "Output"
 
@@ -169,7 +169,7 @@ def explain(
       pointwise explain runs/monday --item US10000128-1
       pointwise explain runs/monday --ideal-cluster inventor-065
     """
-    from pointwise.drilldown import ItemExplanation
+    from pointwise.answers.explanations import ItemExplanation
 
     asked = {
         name: _only(given, name)
@@ -293,7 +293,7 @@ def slice_run(
       pointwise slice runs/monday --attributes about.parquet --slice country
       pointwise slice runs/monday --slice ideal_cluster_size
     """
-    from pointwise.slices import say_what_to_slice_by
+    from pointwise.answers.slices import say_what_to_slice_by
 
     with stdin.files(attributes) as (known,), opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation

@@ -14,7 +14,7 @@ import typer
 from pointwise.cli.options import Format
 
 if TYPE_CHECKING:
-    from pointwise.tables import MetricTable
+    from pointwise.answers.tables import MetricTable
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pointwise import charts
+from pointwise.answers.mistakes import Mistakes
+from pointwise.answers.tables import Overall
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.excerpts import COST, break_down, costly_clusters, hold
-from pointwise.mistakes import Mistakes
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,
@@ -25,7 +26,6 @@ from pointwise.report.details import (
 from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
-from pointwise.tables import Overall
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
 MOST_SLICES = 100  # rows of one table

@@ -10,8 +10,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.conditions import parse_condition
 from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED
-from pointwise.conditions import parse_condition
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
 

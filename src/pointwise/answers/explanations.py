@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.tables import MetricTable
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
@@ -28,7 +29,6 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.errors import NotFoundError
-from pointwise.tables import MetricTable
 from pointwise.text.terminal import draw_table
 from pointwise.text.values import format_count, format_metric, format_weight
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.conditions import parse_condition
 from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
-from pointwise.conditions import parse_condition
 from pointwise.core.metrics import find_metric
 from pointwise.engines.base import Engine
 from pointwise.engines.files import is_address

@@ -7,6 +7,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
+from pointwise.answers.tables import MetricTable, Overall
 from pointwise.columns import (
     ACTUAL,
     FN,
@@ -27,8 +29,6 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, sum_up
 from pointwise.core.metrics import Metric
 from pointwise.errors import UsageError
-from pointwise.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
-from pointwise.tables import MetricTable, Overall
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.intervals import Interval, lift_with_intervals, read_intervals
 

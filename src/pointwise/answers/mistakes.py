@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.levels import lift_overall
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
@@ -25,7 +26,6 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
 from pointwise.errors import UsageError
 from pointwise.inputs.checks import count
-from pointwise.levels import lift_overall
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
