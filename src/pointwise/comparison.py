@@ -18,7 +18,6 @@ import pyarrow as pa
 from pointwise.answers.levels import band_keys, check_names, slice_cells
 from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.answers.tables import SHOWN_ROWS, MetricTable
-from pointwise.cellsums import Pairs
 from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
 from pointwise.core.evidence import Evidence
@@ -46,7 +45,8 @@ from pointwise.folders import whole_folder
 from pointwise.inputs.checks import count
 from pointwise.inputs.tables import open_source
 from pointwise.manifest import COMPARISON, is_stored
-from pointwise.relatives import tabulate_related_variants
+from pointwise.related.sums import Pairs
+from pointwise.related.table import tabulate_related_variants
 from pointwise.runs import load
 from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.store import check_mounted

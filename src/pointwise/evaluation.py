@@ -16,7 +16,6 @@ from pointwise.answers.levels import lift_overall, list_slices, tabulate_cluster
 from pointwise.answers.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
-from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.alignment import Tally
@@ -31,7 +30,8 @@ from pointwise.inputs.checks import check_alignment, check_repeats, check_weight
 from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.inputs.tables import Columns, Unassigned
 from pointwise.progress import phase
-from pointwise.relatives import tabulate_related
+from pointwise.related.sums import Pairs
+from pointwise.related.table import tabulate_related
 from pointwise.store import Findings, check_place, write_run
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap

@@ -29,13 +29,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise import cellsums, related
-from pointwise.codes import encode
 from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.errors import InputError, UnknownMetricError, WeightError
-from pointwise.tally import ARRAYS, Floats, Tally, tally
+from pointwise.labels.cells import ARRAYS, Cells, Floats, cross_tabulate
+from pointwise.labels.codes import encode
+from pointwise.labels.sums import sum_cells
+from pointwise.related.families import check_options, score
+from pointwise.related.sums import Pairs
 from pointwise.text.values import format_count
 
 __all__ = ["ItemConfusion", "confusion", "item_scores", "related_scores", "scores"]
@@ -74,7 +76,7 @@ def scores(
     A metric is averaged over the items for which it is defined; it is NaN if there are none.
     """
     chosen = find_metrics(metrics)
-    cells = _tally(labels_true, labels_pred, sample_weight)
+    cells = _cross_tabulate(labels_true, labels_pred, sample_weight)
     means = _averages(cells, item_metrics(chosen))
     return {metric.name: _value(metric, means, _OF_NUMBERS) for metric in chosen}
 
@@ -95,7 +97,7 @@ def item_scores(
         {'recall': array([1., 1., 1.])}
     """
     chosen = find_metrics(metrics)
-    cells = _tally(labels_true, labels_pred, sample_weight, by_item=True)
+    cells = _cross_tabulate(labels_true, labels_pred, sample_weight, by_item=True)
     matrix = cells.confusion(slice(None))
     values = {metric.name: _measure(metric, matrix) for metric in item_metrics(chosen)}
     of_cells = {metric.name: _value(metric, values, _OF_ARRAYS) for metric in chosen}
@@ -109,7 +111,7 @@ def confusion(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None) 
         >>> confusion(["a", "a", "b"], [1, 1, 1]).fp
         array([1., 1., 2.])
     """
-    cells = _tally(labels_true, labels_pred, sample_weight, by_item=True)
+    cells = _cross_tabulate(labels_true, labels_pred, sample_weight, by_item=True)
     matrix = cells.confusion(slice(None))
     return ItemConfusion(*(entry[cells.cell_of] for entry in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)))
 
@@ -120,7 +122,7 @@ def related_scores(
     *,
     sample_weight: Any = None,
     beta: float = 1.0,
-    pairs: cellsums.Pairs = "counts",
+    pairs: Pairs = "counts",
 ) -> dict[str, float]:
     """Compute the metrics of other families: pairs, B-cubed, V-measure, purity and more.
 
@@ -136,12 +138,12 @@ def related_scores(
         >>> related_scores(["a", "a", "b"], [1, 1, 1])["pair_precision"]
         0.3333333333333333
     """
-    related.check_options(beta=beta, pairs=pairs)
-    cells = _tally(labels_true, labels_pred, sample_weight)
-    return related.score(cellsums.sum_tally(cells), beta=beta, pairs=pairs)
+    check_options(beta=beta, pairs=pairs)
+    cells = _cross_tabulate(labels_true, labels_pred, sample_weight)
+    return score(sum_cells(cells), beta=beta, pairs=pairs)
 
 
-def _tally(labels_true: Any, labels_pred: Any, sample_weight: Any, *, by_item: bool = False) -> Tally:
+def _cross_tabulate(labels_true: Any, labels_pred: Any, sample_weight: Any, *, by_item: bool = False) -> Cells:
     true, pred = encode(labels_true, "labels_true"), encode(labels_pred, "labels_pred")
     if len(true.array) != len(pred.array):
         raise InputError(
@@ -149,7 +151,7 @@ def _tally(labels_true: Any, labels_pred: Any, sample_weight: Any, *, by_item: b
             "Both must speak of the same items, in the same order."
         )
     weight = None if sample_weight is None else _weights(sample_weight, len(true.array))
-    return tally(true, pred, weight=weight, by_item=by_item)
+    return cross_tabulate(true, pred, weight=weight, by_item=by_item)
 
 
 def _weights(sample_weight: Any, length: int) -> Floats:
@@ -183,7 +185,7 @@ def _is_numeric(weight: NDArray[Any]) -> bool:
     return weight.dtype.kind in "biuf"
 
 
-def _averages(cells: Tally, metrics: Iterable[Metric]) -> dict[str, float]:
+def _averages(cells: Cells, metrics: Iterable[Metric]) -> dict[str, float]:
     """Average over all items; an undefined value is left out together with its weight."""
     metrics = tuple(metrics)
     sums: dict[str, list[float]] = {metric.name: [] for metric in metrics}

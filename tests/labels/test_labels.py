@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pointwise import codes, labels, tally
+from pointwise import labels
 from pointwise.core.metrics import DEFAULT_METRICS, METRICS, find_metric, metric
 from pointwise.errors import (
     IdTypeError,
@@ -22,6 +22,8 @@ from pointwise.errors import (
     UsageError,
     WeightError,
 )
+from pointwise.labels import cells as cells_module
+from pointwise.labels import codes
 
 import oracle
 
@@ -203,8 +205,8 @@ def test_order_and_names_do_not_matter(case, seed):
 @given(case=cases(max_items=40), by_item=st.booleans())
 def test_both_ways_of_counting_find_the_same_cells(case, by_item):
     true, pred = (codes.encode(np.array(side), "labels") for side in case[:2])
-    table = tally._count_in_table(true, pred, by_item=by_item)
-    ordered = tally._count_by_sorting(true, pred, by_item=by_item)
+    table = cells_module._count_in_table(true, pred, by_item=by_item)
+    ordered = cells_module._count_by_sorting(true, pred, by_item=by_item)
     for one, other in zip(table, ordered, strict=True):
         assert list(one) == list(other)
 
@@ -212,7 +214,7 @@ def test_both_ways_of_counting_find_the_same_cells(case, by_item):
 def test_keys_too_wide_for_their_position_are_sorted_indirectly():
     random = np.random.default_rng(0)
     true, pred = (codes.Codes(random.integers(0, 50, 300), 1 << 31) for _ in range(2))
-    cells, items, cell_of = tally._count_by_sorting(true, pred, by_item=True)
+    cells, items, cell_of = cells_module._count_by_sorting(true, pred, by_item=True)
     keys = (true.array << 31) | pred.array
     expected = np.unique(keys, return_inverse=True, return_counts=True)
     assert list(cells) == list(expected[0])

@@ -1,4 +1,4 @@
-"""Tally: the cells of two label arrays, and the confusion matrix that the items of each cell see."""
+"""Cells: the cells of two label arrays, and the confusion matrix that the items of each cell see."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise.codes import Codes, Integers, blocks
 from pointwise.core.confusion import Arithmetic, Confusion
+from pointwise.labels.codes import Codes, Integers, blocks
 
 Floats = NDArray[np.float64]
 Unsigned = NDArray[np.unsignedinteger[Any]]
@@ -37,7 +37,7 @@ ARRAYS = Arithmetic(_divide_arrays, np.sqrt, np.minimum)
 
 
 @dataclass(frozen=True)
-class Tally:
+class Cells:
     """The cells of two label arrays; a cell is a pair of clusters that share items.
 
     Args:
@@ -132,7 +132,7 @@ class Tally:
         return Confusion(tp, ideal, actual, ideal + (actual - tp) + tn, tn, ARRAYS)
 
 
-def tally(true: Codes, pred: Codes, *, weight: Floats | None = None, by_item: bool = False) -> Tally:
+def cross_tabulate(true: Codes, pred: Codes, *, weight: Floats | None = None, by_item: bool = False) -> Cells:
     """Find the pairs of clusters that share items, and count these.
 
     Args:
@@ -146,7 +146,7 @@ def tally(true: Codes, pred: Codes, *, weight: Floats | None = None, by_item: bo
     cells, items, cell_of = (_count_in_table if is_dense else _count_by_sorting)(true, pred, by_item=by_item)
     ideal = cells >> cells.dtype.type(pred.bits)
     cells &= cells.dtype.type((1 << pred.bits) - 1)
-    return Tally(true, pred, weight, ideal, cells, items, cell_of)
+    return Cells(true, pred, weight, ideal, cells, items, cell_of)
 
 
 def sum_by_code(codes: NDArray[Any], values: Floats, size: int = 0) -> Floats:

@@ -16,10 +16,12 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import cluster as sklearn_cluster
 
 import pointwise as pw
-from pointwise import cellsums, labels, related
+from pointwise import labels
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.errors import UsageError
-from pointwise.related import RELATED
+from pointwise.labels.sums import sum_cells
+from pointwise.related import families
+from pointwise.related.families import RELATED
 
 import oracle
 
@@ -219,7 +221,7 @@ def test_replication_pairs_are_pairs_of_copies(case):
     true, pred, copies = case
     found = labels.related_scores(true, pred, sample_weight=copies, pairs="replication")
     copied = labels.related_scores(np.repeat(true, copies), np.repeat(pred, copies))
-    for row in related.definitions("counts"):
+    for row in families.definitions("counts"):
         if row.pairs:
             assert found[f"replication_{row.name}"] == close(copied[row.name]), row.name
 
@@ -295,9 +297,9 @@ def test_the_table_says_what_every_number_is():
         assert row.summary
         assert row.relation
         assert row.name == "element_similarity" or row.relation.endswith(".")
-    names = [row.name for row in related.definitions()]
+    names = [row.name for row in families.definitions()]
     assert list(labels.related_scores([1, 2], [1, 1])) == names
-    assert len(RELATED) == len(names) + 2 * sum(bool(row.pairs) for row in related.definitions())
+    assert len(RELATED) == len(names) + 2 * sum(bool(row.pairs) for row in families.definitions())
 
 
 @pytest.mark.parametrize("beta", [-1, math.nan, math.inf])
@@ -325,7 +327,7 @@ def relate(rows, **options):
     cells = pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
     connection = duckdb.connect()
     frame = nw.from_native(connection.from_arrow(cells))
-    return related.relate(frame, lambda query: query.collect("pyarrow").to_native(), **options)
+    return families.relate(frame, lambda query: query.collect("pyarrow").to_native(), **options)
 
 
 def cells_of(true, pred, weight):
@@ -375,14 +377,14 @@ def test_pairs_of_five_billion_items_do_not_overflow():
 
 
 def test_sums_name_what_they_sum():
-    sums = cellsums.sum_tally(labels._tally([1, 1, 2], [1, 2, 2], [1, 2, 3]))
+    sums = sum_cells(labels._cross_tabulate([1, 1, 2], [1, 2, 2], [1, 2, 3]))
     assert (sums.items, sums.weight, sums.squares, sums.lightest) == (3, 6, 14, 1)
     assert (sums.cells.clusters, sums.ideal.clusters, sums.actual.clusters) == (3, 2, 2)
 
 
 def test_the_guide_defines_every_number():
-    guide = (Path(__file__).parent.parent / "docs" / "coming-from-scikit-learn.md").read_text(encoding="utf-8")
-    for row in related.definitions():
+    guide = (Path(__file__).parents[2] / "docs" / "coming-from-scikit-learn.md").read_text(encoding="utf-8")
+    for row in families.definitions():
         cells = (f"`{row.name}`", row.text, row.summary, row.relation)
         assert "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" in guide
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 
-from pointwise.cellsums import Collect, Pairs, Sums, sum_cells
 from pointwise.core.confusion import Confusion
 from pointwise.core.metrics import METRICS, Better
 from pointwise.errors import UsageError
+from pointwise.related.sums import Collect, Pairs, Sums, sum_cells
 
 Formula = Callable[[Sums, float], float]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from pointwise.answers.tables import MetricTable
-from pointwise.cellsums import Pairs
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.core.evidence import Evidence
-from pointwise.related import definitions, relate
+from pointwise.related.families import definitions, relate
+from pointwise.related.sums import Pairs
 
 _ORDER = "_order"
 

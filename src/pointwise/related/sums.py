@@ -6,18 +6,15 @@ before they are multiplied: the number of pairs of 5 billion items does not fit 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
 from pointwise.core.confusion import COLUMNS, Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
-from pointwise.tally import Floats, Tally, sum_by_code
 
 Pairs = Literal["counts", "product", "replication"]
 """What a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
@@ -109,7 +106,7 @@ class Sums:
         """
         tp: float = getattr(self.cells, pairs)
         ideal, actual = (self._pairs_of(side, pairs, tp) for side in (self.ideal, self.actual))
-        total = _pairs(self.items, self.weight, self.squares)[pairs]
+        total = count_pairs(self.items, self.weight, self.squares)[pairs]
         tn = 0.0 if self.has_single_side else max(total - ideal - (actual - tp), 0.0)
         return Confusion(tp, ideal, actual, ideal + (actual - tp) + tn, tn)
 
@@ -129,7 +126,7 @@ Result = TypeVar("Result", CellSums, SideSums)
 # The terms of the sums are written once, for columns of a table and for arrays.
 
 
-def _pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
+def count_pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
     """Count pairs of distinct items among some items, in the three meanings."""
     return {
         "counts": items * (items - 1) * 0.5,
@@ -138,7 +135,8 @@ def _pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
     }
 
 
-def _cell_terms(weights: Confusion, counts: Confusion, log: Callable[[Any], Any]) -> dict[str, Any]:
+def cell_terms(weights: Confusion, counts: Confusion, log: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return what each cell adds to the sums that depend on its margins."""
     return {
         "bcubed_precision": METRICS["precision"].formula(counts) * weights.tp,
         "bcubed_recall": METRICS["recall"].formula(counts) * weights.tp,
@@ -148,7 +146,8 @@ def _cell_terms(weights: Confusion, counts: Confusion, log: Callable[[Any], Any]
     }
 
 
-def _entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
+def entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
+    """Return what a cluster of some weight adds to the entropy of its side."""
     return log(total / weight) * weight
 
 
@@ -161,8 +160,8 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
     weights = Confusion.of_columns()
     ideal_items, actual_items = (nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS))
     counts = Confusion(nw.col(ITEMS), ideal_items, actual_items, weights.total, weights.tn, COLUMNS)
-    terms = _cell_terms(weights, counts, lambda x: x.log())
-    terms |= _pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
+    terms = cell_terms(weights, counts, lambda x: x.log())
+    terms |= count_pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
     terms["f1"] = METRICS["f1"].formula(weights)
     measured = confused.with_columns(*_named(terms))
     return Sums(
@@ -182,12 +181,12 @@ def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect)
     clusters = grouped.agg(*(nw.col(name).sum() for name in summed), *best)
     items, weight = nw.col(ITEMS), nw.col(TP)
     terms = {
-        "entropy": _entropy_term(weight, total, lambda x: x.log()),
+        "entropy": entropy_term(weight, total, lambda x: x.log()),
         "best_f1": nw.col("f1") * weight,
         "mean_precision": nw.col("bcubed_precision") / weight,
         "mean_recall": nw.col("bcubed_recall") / weight,
     }
-    terms |= _pairs(items, weight, nw.col(SQUARES))
+    terms |= count_pairs(items, weight, nw.col(SQUARES))
     return _sum_up(SideSums, clusters.with_columns(*_named(terms)), collect)
 
 
@@ -199,47 +198,3 @@ def _sum_up(kind: type[Result], rows: nw.LazyFrame, collect: Collect) -> Result:
     names = [name for name in (field.name for field in fields(kind)) if name != "clusters"]
     (sums,) = collect(rows.select(nw.len().alias("clusters"), *(nw.col(n).sum() for n in names))).to_pylist()
     return kind(**sums)
-
-
-def sum_tally(cells: Tally) -> Sums:
-    """Reduce the cells of two label arrays to sums."""
-    parts: dict[str, list[float]] = {}
-    by_cell = {name: np.empty(len(cells.tp)) for name in ("f1", "bcubed_precision", "bcubed_recall")}
-    for part in cells.parts():
-        weights = cells.confusion(part)
-        terms = _cell_terms(weights, cells.counts(part), np.log)
-        terms |= _pairs(cells.items[part], cells.tp[part], cells.squares[part])
-        for name, term in terms.items():
-            parts.setdefault(name, []).append(float(term.sum()))
-        for name, kept in by_cell.items():
-            kept[part] = terms[name] if name in terms else METRICS[name].formula(weights)
-    sums = {name: math.fsum(values) for name, values in parts.items()}
-    sides = (_sum_tally_side(cells, by_cell, codes.astype(np.int64)) for codes in (cells.ideal, cells.actual))
-    lightest = float((cells.tp / cells.items).min())
-    squares = float(cells.squares.sum())
-    of_cells = CellSums(len(cells.tp), **sums)
-    return Sums(cells.total_items, cells.total_weight, squares, lightest, of_cells, *sides)
-
-
-def _sum_tally_side(cells: Tally, by_cell: dict[str, Floats], codes: Any) -> SideSums:
-    items = sum_by_code(codes, cells.items)
-    occupied = np.flatnonzero(items)  # not every code needs to occur
-
-    def total(values: Floats) -> Floats:
-        return sum_by_code(codes, values)[occupied]
-
-    def best(values: Floats) -> Floats:
-        greatest = np.zeros(len(items))
-        np.maximum.at(greatest, codes, values)
-        return greatest[occupied]
-
-    weight = total(cells.tp)
-    terms = {
-        "entropy": _entropy_term(weight, cells.total_weight, np.log),
-        "best_weight": best(cells.tp),
-        "best_f1": best(by_cell["f1"]) * weight,
-        "mean_precision": total(by_cell["bcubed_precision"]) / weight,
-        "mean_recall": total(by_cell["bcubed_recall"]) / weight,
-    }
-    terms |= _pairs(items[occupied], weight, total(cells.squares))
-    return SideSums(len(occupied), **{name: float(term.sum()) for name, term in terms.items()})
