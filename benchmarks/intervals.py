@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from _measure import RESULTS, count
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
+from pointwise.comparison.deltas import VARIANT, Pair, spread_pairs
 from pointwise.core.metrics import find_metrics
-from pointwise.deltas import VARIANT, Pair, spread_pairs
 from pointwise.engines import start_engine
 from pointwise.uncertainty.bootstrap import find_ends
 from pointwise.uncertainty.intervals import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from browser import open_browser
-from pointwise.demo import REPORT, compare_releases
+from pointwise.cli.demo import REPORT, compare_releases
 
 WIDTH, HEIGHT = 1200, 1330
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pointwise import datasets
     from pointwise.answers.mistakes import Mistake, Mistakes
     from pointwise.answers.tables import MetricTable, Overall
-    from pointwise.comparison import Comparison, compare, load_comparison
+    from pointwise.comparison.comparison import Comparison, compare, load_comparison
+    from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
-    from pointwise.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.errors import PointwiseError, RunError
-    from pointwise.evaluation import Evaluation, evaluate
+    from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Gate, gate
-    from pointwise.runs import history, load
+    from pointwise.store.history import history
 
 __all__ = [
     "METRICS",
@@ -50,9 +50,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Comparison": "pointwise.comparison",
+    "Comparison": "pointwise.comparison.comparison",
     "Coverage": "pointwise.core.coverage",
-    "DistanceMatrix": "pointwise.distances",
+    "DistanceMatrix": "pointwise.comparison.distances",
     "Evaluation": "pointwise.evaluation",
     "Gate": "pointwise.gates",
     "METRICS": "pointwise.core.metrics",
@@ -64,17 +64,17 @@ _HOMES = {
     "PointwiseError": "pointwise.errors",
     "RunError": "pointwise.errors",
     "col": "narwhals.stable.v2",
-    "compare": "pointwise.comparison",
+    "compare": "pointwise.comparison.comparison",
     "datasets": "pointwise",
-    "distance": "pointwise.distances",
-    "distance_matrix": "pointwise.distances",
+    "distance": "pointwise.comparison.distances",
+    "distance_matrix": "pointwise.comparison.distances",
     "evaluate": "pointwise.evaluation",
     "gate": "pointwise.gates",
-    "history": "pointwise.runs",
-    "load": "pointwise.runs",
-    "load_comparison": "pointwise.comparison",
+    "history": "pointwise.store.history",
+    "load": "pointwise.evaluation",
+    "load_comparison": "pointwise.comparison.comparison",
     "metric": "pointwise.core.metrics",
-    "nearest": "pointwise.distances",
+    "nearest": "pointwise.comparison.distances",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,19 +21,28 @@ from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, 
 from pointwise.core import alignment
 from pointwise.core.alignment import Tally
 from pointwise.core.confusion import Totals, confuse
-from pointwise.core.coverage import Coverage, Scope
+from pointwise.core.coverage import Coverage, Scope, coverage_of
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.evidence import Evidence
-from pointwise.core.metrics import Metric, find_metrics
+from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, Source, choose_engine
-from pointwise.errors import InputError, UsageError, WeightError
-from pointwise.inputs.checks import check_alignment, check_repeats, check_weights, count, examples
+from pointwise.errors import InputError, UnknownMetricError, UsageError, WeightError
+from pointwise.inputs.checks import check_repeats, count, examples
 from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
 from pointwise.inputs.tables import Columns, Unassigned
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related
-from pointwise.store import Findings, check_place, write_run
+from pointwise.store.manifest import Manifest
+from pointwise.store.runs import (
+    Findings,
+    check_place,
+    read_evidence,
+    read_options,
+    read_run,
+    read_sources,
+    write_run,
+)
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight
@@ -150,7 +160,7 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     pairs, aligned = _pair_up(aligned, engine)
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
-    check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
+    alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     items = _items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
     is_padded = options.missing == "singleton" and counts.missing
@@ -199,7 +209,7 @@ def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine,
     items = alignment.common_items(aligned)
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
-    check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
+    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
     return items
 
 
@@ -472,6 +482,67 @@ class Evaluation:
 
     def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
         return self.metrics if metrics is None else find_metrics(metrics)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    engine: Engine | str | None = None,
+) -> Evaluation:
+    """Load a stored run. It answers everything that the evaluation did when it was saved.
+
+    Args:
+        path: The folder that `Evaluation.save` made.
+        verify: Whether to compare the checksums of all files, which reads them once. Without it, only their sizes
+            are compared.
+        memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
+        threads: How many cores the engine may use.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
+
+    Raises:
+        NotFoundError: There is no such folder.
+        RunError: It is not a whole run, or one that only a newer pointwise can read.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = evaluation.save(pathlib.Path(folder) / "toy")
+        ...     pw.load(stored).overall == evaluation.overall
+        True
+    """
+    phase("reading")
+    chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
+    folder, manifest = read_run(path, verify=verify)
+    coverage = coverage_of(manifest.coverage)
+    return Evaluation(
+        evidence=read_evidence(folder, manifest, chosen),
+        metrics=_known_metrics(manifest, folder),
+        options=read_options(manifest),
+        sources=read_sources(manifest),
+        find_coverage=lambda: coverage,
+    )
+
+
+def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
+    known: list[Metric] = []
+    unknown: list[str] = []
+    for name in manifest.metrics:
+        try:
+            known.append(find_metric(name))
+        except UnknownMetricError:
+            unknown.append(name)
+    if unknown:
+        warnings.warn(
+            f"The run {str(folder)!r} has metrics that are not registered now and are left out: {', '.join(unknown)}. "
+            "Import the module that registers them before loading.",
+            stacklevel=3,
+        )
+    return tuple(known) or find_metrics(None)
 
 
 def _coverage_warnings(coverage: Coverage, overall: Overall, options: Options) -> Iterator[str]:

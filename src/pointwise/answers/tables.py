@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +15,7 @@ from pointwise.answers.conditions import parse_condition
 from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.metrics import find_metric
 from pointwise.engines.base import Engine
-from pointwise.engines.files import is_address
+from pointwise.engines.files import is_address, whole_file
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
@@ -279,16 +277,3 @@ def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("low") is None:
         return row
     return row | {_INTERVAL: f"{format_metric(row['low'])} to {format_metric(row['high'])}"}
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to, and rename it when the writing went well."""
-    if not path.parent.is_dir():
-        raise UsageError(f"Cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
-    if path.is_dir():
-        raise UsageError(f"Cannot write {str(path)!r}: it is a folder. Remove it first, or choose another name.")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pointwise-") as folder:
-        unfinished = Path(folder) / path.name
-        yield unfinished
-        unfinished.replace(path)

@@ -10,7 +10,7 @@ from pointwise.charts import circles, flows, quality, variants
 from pointwise.charts.style import ChartRow, LayeredChart
 
 if TYPE_CHECKING:
-    from pointwise.comparison import Comparison
+    from pointwise.comparison.comparison import Comparison
     from pointwise.evaluation import Evaluation
 
 

@@ -10,6 +10,7 @@ import altair as alt
 
 from pointwise.answers.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.answers.tables import MetricTable
+from pointwise.charts.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.charts.style import (
     ACTUAL_COLOR,
     IDEAL_COLOR,
@@ -30,7 +31,6 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.core.metrics import find_metrics
-from pointwise.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.text.values import format_count, format_key, format_metric, format_share, format_weight
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.answers.tables import MetricTable
 from pointwise.charts.quality import name_slice, touch
+from pointwise.charts.scaling import scale_down
 from pointwise.charts.style import (
     BAD_COLOR,
     GOOD_COLOR,
@@ -29,17 +29,18 @@ from pointwise.charts.style import (
     number_axis,
     require_rows,
 )
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
-from pointwise.comparison import Comparison
+from pointwise.columns import IDEAL, ITEMS, SHARE
 from pointwise.core.metrics import find_metric
-from pointwise.distances import DistanceMatrix, distance_matrix
-from pointwise.engines.base import Source
 from pointwise.errors import UsageError
-from pointwise.runs import history as list_runs
+from pointwise.store.history import history as list_runs
 from pointwise.text.values import format_count, format_difference, format_metric, format_share
+from pointwise.uncertainty.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pointwise.comparison.comparison import Comparison
+    from pointwise.comparison.distances import DistanceMatrix
 
 _MOST_VARIANTS = 40
 _SQUARE = 320
@@ -118,13 +119,6 @@ def _verdict_color(verdicts: Sequence[str] = _VERDICTS) -> Any:
     colors = dict(zip(_VERDICTS, (GOOD_COLOR, BAD_COLOR, OTHER_COLOR), strict=True))
     scale = alt.Scale(domain=list(verdicts), range=[colors[verdict] for verdict in verdicts])
     return alt.Color("verdict:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
-
-
-def judge(better: str | None, low: float | None, high: float | None) -> str:
-    """Say whether a change is clear, and for the better: its interval does not hold zero."""
-    if low is None or high is None or low <= 0 <= high or better is None:
-        return "not clear"
-    return "better" if (low > 0) == (better == "higher") else "worse"
 
 
 def _delta_row(row: Mapping[str, Any], keys: Sequence[str], better: str | None) -> dict[str, Any]:
@@ -348,24 +342,6 @@ def distance_map(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | 
     )
 
 
-def scale_down(distances: Any) -> tuple[Any, float]:
-    """Place points on a plane so that their distances come near to given ones (classical scaling).
-
-    Returns:
-        One row of two coordinates per point, and the share of the squared spread that the plane shows.
-    """
-    squares = np.asarray(distances, dtype=float) ** 2
-    centred = -0.5 * (squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean())
-    values, vectors = np.linalg.eigh(centred)
-    order = np.argsort(values)[::-1]
-    values, vectors = np.clip(values[order], 0, None), vectors[:, order]
-    total = float(values.sum())
-    points = np.zeros((len(squares), 2))
-    size = min(2, len(squares))
-    points[:, :size] = vectors[:, :size] * np.sqrt(values[:size])
-    return points, float(values[:2].sum()) / total if total > 0 else 1.0
-
-
 def _names_apart(rows: Sequence[dict[str, Any]], reach: float) -> list[dict[str, Any]]:
     """Put names beside their points, where they stand on no other name or point; in a crowd some stay unnamed."""
     width, height = _MAP
@@ -385,7 +361,7 @@ def _names_apart(rows: Sequence[dict[str, Any]], reach: float) -> list[dict[str,
 
 
 def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> tuple[Any, list[str]]:
-    matrix = _measure_variants(given) if isinstance(given, Comparison) else given
+    matrix = given.distances() if hasattr(given, "distances") else given
     known = list(matrix.names)
     chosen = list(names) if names is not None else known[:_MOST_VARIANTS]
     unknown = [name for name in chosen if name not in known]
@@ -393,21 +369,3 @@ def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> 
         raise UsageError(f"There is no clustering {unknown[0]!r} in this matrix. It has {', '.join(known)}.")
     places = [known.index(name) for name in chosen]
     return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [clip(name, 24) for name in chosen]
-
-
-def _measure_variants(comparison: Comparison) -> DistanceMatrix:
-    """Measure how far the variants lie apart on the items of the truth that all of them have."""
-    found = {name: evaluation.evidence for name, evaluation in comparison.evaluations.items()}
-    clusterings = {
-        name: _as_source(name, evidence.items.select(ITEM, nw.col(ACTUAL).alias(CLUSTER)))
-        for name, evidence in found.items()
-    }
-    weights = _as_source("weights", next(iter(found.values())).weighed_items().select(ITEM, WEIGHT))
-    return distance_matrix(clusterings, weights=weights, weight=WEIGHT, engine=comparison.engine)
-
-
-def _as_source(name: str, frame: nw.LazyFrame) -> Source:
-    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
-        return frame.select(*dict.fromkeys(columns))
-
-    return Source(name, tuple(frame.collect_schema().names()), load)

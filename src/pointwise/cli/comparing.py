@@ -18,7 +18,7 @@ from pointwise.errors import UsageError
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
-    from pointwise.comparison import Comparison
+    from pointwise.comparison.comparison import Comparison
 
 _STORING, _READING = "Storing the comparison", "Reading the tables"
 
@@ -91,8 +91,8 @@ def compare(
       pointwise compare runs/monday runs/tuesday
     """
     settings = options.read_settings(locals())
-    from pointwise.comparison import check_comparison_place
-    from pointwise.comparison import compare as compare_clusterings
+    from pointwise.comparison.comparison import check_comparison_place
+    from pointwise.comparison.comparison import compare as compare_clusterings
 
     if save is not None:
         check_comparison_place(Path(save), overwrite=overwrite)
@@ -113,7 +113,7 @@ def compare(
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """Name the variants; a stored run in the place of the truth is one of them."""
-    from pointwise.manifest import is_stored
+    from pointwise.store.manifest import is_stored
 
     is_run = is_stored(ideal.partition("=")[2] or ideal)
     return (None, name_sources([ideal, *variants])) if is_run else (ideal, name_sources(variants))
@@ -183,7 +183,7 @@ def distance(
       pointwise distance monday.parquet tuesday.parquet
       pointwise distance releases/*.parquet --weights sizes.csv
     """
-    from pointwise.distances import CLUSTERING, distance_matrix
+    from pointwise.comparison.distances import CLUSTERING, distance_matrix
 
     with progress("reading"):
         matrix = distance_matrix(

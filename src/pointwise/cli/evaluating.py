@@ -70,7 +70,7 @@ def evaluate(
     """
     settings = options.read_settings(locals())
     from pointwise.evaluation import evaluate as evaluate_clustering
-    from pointwise.store import check_place
+    from pointwise.store.runs import check_place
 
     if save is not None:
         check_place(Path(save), overwrite=overwrite)
@@ -187,7 +187,7 @@ def demo() -> None:
     Example:
       pointwise demo
     """
-    from pointwise.demo import run_demo
+    from pointwise.cli.demo import run_demo
 
     for part in run_demo():
         output.put_text(_draw_part(part) + "\n")

@@ -50,7 +50,7 @@ class Kind(StrEnum):
 @contextmanager
 def opened(run: str, *, memory_limit: str | None = None, threads: int | None = None) -> Iterator[Evaluation]:
     """Load a run and close it at the end; what Python warns of is said on standard error."""
-    from pointwise.runs import load
+    from pointwise.evaluation import load
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -106,14 +106,14 @@ def show(
 
 def is_comparison(path: str) -> bool:
     """Tell whether a folder is a stored comparison."""
-    from pointwise.manifest import COMPARISON
+    from pointwise.store.manifest import COMPARISON
 
     return (Path(path) / COMPARISON).is_file()
 
 
 def _put_comparison(path: str, kind: Format, *, limit: int | None, others: tuple[Any, ...]) -> None:
     from pointwise.cli.comparing import draw_comparison
-    from pointwise.comparison import load_comparison
+    from pointwise.comparison.comparison import load_comparison
 
     if any(others):
         raise UsageError(f"{path!r} is a stored comparison: --worst, --where, --slice and --metric are for runs.")
@@ -324,7 +324,7 @@ def runs(
       pointwise runs runs
       pointwise runs runs --sort run --format csv
     """
-    from pointwise.runs import history
+    from pointwise.store.history import history
 
     table = history(folder).sort(sort)
     if kind in (Format.table, Format.markdown):

@@ -31,7 +31,7 @@ def report(
     Example:
       pointwise report runs/monday -o monday.html
     """
-    from pointwise.comparison import load_comparison
+    from pointwise.comparison.comparison import load_comparison
 
     if is_comparison(run):
         with progress("reading"), load_comparison(run) as comparison:

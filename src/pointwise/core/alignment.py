@@ -10,7 +10,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
-from pointwise.inputs.tables import ALONE
+from pointwise.engines.base import Engine
+from pointwise.errors import EngineError, NoCommonItemsError, WeightError
+from pointwise.inputs.checks import EXAMPLES, check_repeats, examples, short
+from pointwise.inputs.tables import ALONE, Table
+from pointwise.text.values import format_count
 
 _FOUND = "found"
 
@@ -118,4 +122,67 @@ def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
         common_weight=float(weight["common"]),
         missing_weight=None if bad["missing"] else float(weight["missing"]),
         outside_weight=None if bad["outside"] else float(weight["outside"]),
+    )
+
+
+def check_alignment(
+    counts: Tally, ideal: Table, actual: Table, others: list[Table], engine: Engine, *, rows: tuple[int, int]
+) -> None:
+    """Refuse an alignment that repeats items or has none.
+
+    An inner join of J rows equals the number of matched ideal rows exactly when no matched item repeats in the
+    actual clustering, and that of matched actual rows exactly when none repeats in the ideal one. Counting is
+    all it takes; the items are looked for only when the counts say that there are some.
+
+    Args:
+        counts: What the alignment holds.
+        ideal: The ideal clustering.
+        actual: The actual clustering.
+        others: Tables joined to the alignment by item.
+        engine: What counts.
+        rows: Number of rows of the ideal and the actual clustering. That of the actual one is -1 if items
+            outside the ideal clustering were not kept; then repeats in the ideal one are looked for elsewhere.
+    """
+    ideal_rows, actual_rows = rows
+    is_exact = counts.common == ideal_rows - counts.missing
+    is_exact &= actual_rows < 0 or counts.common == actual_rows - counts.outside
+    if not is_exact:
+        check_repeats(ideal, engine, among=actual.frame)
+        check_repeats(actual, engine, among=ideal.frame)
+        for other in others:
+            check_repeats(other, engine)
+        raise EngineError("The clusterings changed while they were read.")
+    if counts.common == 0:
+        raise NoCommonItemsError(_no_common_items(ideal, actual, engine))
+
+
+def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine) -> None:
+    """Refuse weights that are not positive finite numbers."""
+    if not counts.bad_weights:
+        if counts.common_weight == float("inf"):
+            raise WeightError("The weights add up to more than a floating-point number can hold. Scale them down.")
+        return
+    bad = items.filter(is_bad_weight())
+    rows = engine.collect(bad.select(ITEM, WEIGHT).head(EXAMPLES)).to_pylist()
+    absent = "missing or no number" if table and _is_text(table, column) else "missing"
+    shown = ", ".join(f"{short(r[ITEM])}: {absent if r[WEIGHT] is None else r[WEIGHT]}" for r in rows)
+    where = f" in the {table.role} ({table.source.name})" if table else ""
+    verb = "has" if counts.bad_weights == 1 else "have"
+    many = f"{counts.bad_weights:,} of {format_count(counts.common, 'item')}"
+    raise WeightError(
+        f"{many} {verb} a weight {column!r}{where} that is missing or not a positive finite number, e.g. {shown}. "
+        "Weights must be greater than zero: fix or drop these items."
+    )
+
+
+def _is_text(table: Table, column: str) -> bool:
+    """Tell whether weights were read from text, which may say anything."""
+    return isinstance(table.source.load((column,)).collect_schema()[column], nw.String) or not table.source.is_typed
+
+
+def _no_common_items(ideal: Table, actual: Table, engine: Engine) -> str:
+    return (
+        f"The ideal clustering ({ideal.source.name}) and the actual clustering ({actual.source.name}) have no "
+        f"item in common. Ideal items look like {examples(ideal.frame, engine)}; actual items look like "
+        f"{examples(actual.frame, engine)}. Check that both identify items in the same way."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -40,6 +40,15 @@ class Source:
     files: tuple[Path, ...] = ()
 
 
+def as_source(name: str, frame: nw.LazyFrame) -> Source:
+    """Call a frame that is on the engine already a table that was found."""
+
+    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
+        return frame.select(*dict.fromkeys(columns))
+
+    return Source(name, tuple(frame.collect_schema().names()), load)
+
+
 def is_spark_frame(source: Any) -> bool:
     """Tell whether a source is a data frame of Spark, classic or Connect, without loading PySpark."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
@@ -70,6 +79,3 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of everything that was checkpointed."""
         ...
-
-
-Progress = Callable[[str], None]

@@ -7,7 +7,9 @@ import glob
 import io
 import os
 import re
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,16 @@ def _open_text(path: Path) -> io.TextIOWrapper:
     compression = _COMPRESSIONS.get(path.suffix.lower())
     stream = pa.input_stream(str(path), compression=compression)
     return io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary name to write to, and rename it when the writing went well."""
+    if not path.parent.is_dir():
+        raise UsageError(f"Cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
+    if path.is_dir():
+        raise UsageError(f"Cannot write {str(path)!r}: it is a folder. Remove it first, or choose another name.")
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pointwise-") as folder:
+        unfinished = Path(folder) / path.name
+        yield unfinished
+        unfinished.replace(path)

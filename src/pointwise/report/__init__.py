@@ -22,7 +22,7 @@ from pointwise.report.evaluation_page import describe_evaluation
 from pointwise.report.rendering import render, write_page
 
 if TYPE_CHECKING:
-    from pointwise.comparison import Comparison
+    from pointwise.comparison.comparison import Comparison
     from pointwise.evaluation import Evaluation
 
 __all__ = ["report_comparison", "report_evaluation"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
-from pointwise.charts.variants import judge
+from pointwise.charts.excerpts import break_down
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
-from pointwise.comparison import Comparison
 from pointwise.core.metrics import Metric, find_metric
 from pointwise.errors import PointwiseError
-from pointwise.excerpts import break_down
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,
@@ -31,6 +29,11 @@ from pointwise.report.evaluation_page import (
 from pointwise.report.grids import Column, Grid, Row, Value, clip, define, describe_column, make_grid, write
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.values import format_count, format_difference, format_metric
+from pointwise.uncertainty.verdict import judge
+
+if TYPE_CHECKING:
+    from pointwise.comparison.comparison import Comparison
+
 
 MOST_VARIANTS = 50  # in a table
 MOST_MOVED = 100

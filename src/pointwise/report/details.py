@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pointwise.charts.excerpts import Breakdown, Cell
 from pointwise.columns import IDEAL, ITEM, ITEMS, SHARE, WEIGHT
-from pointwise.excerpts import Breakdown, Cell
 from pointwise.report.grids import Column, Value, describe_column, write
 from pointwise.text.values import format_count, format_share, format_weight
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
 from pointwise.answers.mistakes import Mistakes
 from pointwise.answers.tables import Overall
+from pointwise.charts.excerpts import COST, break_down, costly_clusters, hold
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
-from pointwise.evaluation import Evaluation
-from pointwise.excerpts import COST, break_down, costly_clusters, hold
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,
@@ -27,6 +26,10 @@ from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, wr
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
+
+if TYPE_CHECKING:
+    from pointwise.evaluation import Evaluation
+
 
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12

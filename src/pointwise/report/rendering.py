@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from pointwise.answers.tables import whole_file
+from pointwise.engines.files import whole_file
 from pointwise.report.grids import define
 from pointwise.text.values import format_metric, format_share, format_weight
 from pointwise.version import __version__

@@ -17,7 +17,6 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import defined_weight, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
-from pointwise.deltas import VARIANT, Pair, spread_pairs, stack_sums
 from pointwise.engines.base import Engine
 from pointwise.errors import UsageError
 from pointwise.uncertainty.intervals import (
@@ -60,35 +59,6 @@ def bootstrap_values(
     return intervals
 
 
-def bootstrap_deltas(
-    variants: Mapping[str, Evidence],
-    pair: Pair,
-    metrics: Sequence[Metric],
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> dict[str, Interval]:
-    """Return an interval for the difference in every metric; both variants are drawn with the same clusters."""
-    both = {name: variants[name] for name in (pair.baseline, pair.experiment)}
-    engine = variants[pair.baseline].engine
-    sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
-    tests = engine.collect(spread_pairs(sums, (), [pair], metrics=metrics, engine=engine)).to_pylist()[0]
-    sides = _side_by_side(engine.collect(sums), pair, metrics)
-    before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)
-    starts, ends = (average_draws({n: c.sum(keepdims=True) for n, c in side.items()}, metrics) for side in sides)
-    clusters, intervals = int(tests[IDEAL_CLUSTERS]), {}
-    for metric in metrics:
-        delta = float(ends[metric.name][0] - starts[metric.name][0])
-        if tests[metric.name + REACH] is None:
-            intervals[metric.name] = Interval(None, None, clusters, reason=explain_absence(clusters))
-            continue
-        error = np.nanstd(after[metric.name] - before[metric.name])
-        reach = float(critical_value(CONFIDENCE, tests[metric.name + FREEDOM]) * error)
-        width = metric.range[1] - metric.range[0]
-        intervals[metric.name] = Interval(max(delta - reach, -width), min(delta + reach, width), clusters)
-    return intervals
-
-
 def resample(columns: Columns, resamples: int, seed: int) -> dict[str, np.ndarray]:
     """Draw as many rows as there are, with replacement, many times; sum each column of every draw."""
     if resamples < 2:  # noqa: PLR2004  # one draw has no spread
@@ -128,17 +98,3 @@ def find_ends(metric: Metric, values: np.ndarray, reach: np.ndarray, engine: Eng
 def _arrays(table: pa.Table, metrics: Sequence[Metric]) -> dict[str, np.ndarray]:
     names = sum_columns(item_metrics(metrics))[1:]
     return {name: table[name].to_numpy(zero_copy_only=False).astype(float) for name in names}
-
-
-def _side_by_side(table: pa.Table, pair: Pair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:
-    """Return the sums of both variants with one row per ideal cluster, zero where a variant lacks it."""
-    clusters = {cluster: n for n, cluster in enumerate(sorted(set(table[IDEAL].to_pylist())))}
-    names = sum_columns(item_metrics(metrics))[1:]
-    sides = {name: {column: np.zeros(len(clusters)) for column in names} for name in (pair.baseline, pair.experiment)}
-    rows = np.array([clusters[cluster] for cluster in table[IDEAL].to_pylist()])
-    variants = np.array(table[VARIANT].to_pylist())
-    for name, side in sides.items():
-        mask = variants == name
-        for column in names:
-            side[column][rows[mask]] = table[column].to_numpy(zero_copy_only=False)[mask]
-    return list(sides.values())

@@ -1,89 +1,23 @@
-"""Runs: stored evaluations, loaded and listed."""
+"""History: the runs below a folder, in the order of their creation."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import ITEMS, WEIGHT
-from pointwise.core.coverage import coverage_of
-from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, choose_engine
-from pointwise.errors import NotFoundError, PointwiseError, UnknownMetricError
-from pointwise.evaluation import Evaluation
-from pointwise.manifest import COMPARISON, MANIFEST, Manifest
-from pointwise.progress import phase
-from pointwise.store import read_evidence, read_options, read_run, read_sources
+from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.store.manifest import COMPARISON, MANIFEST
+from pointwise.store.runs import read_run
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COVERAGE = ("common_share", "outside_share")
-
-
-def load(
-    path: str | os.PathLike[str],
-    *,
-    verify: bool = True,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    engine: Engine | str | None = None,
-) -> Evaluation:
-    """Load a stored run. It answers everything that the evaluation did when it was saved.
-
-    Args:
-        path: The folder that `Evaluation.save` made.
-        verify: Whether to compare the checksums of all files, which reads them once. Without it, only their sizes
-            are compared.
-        memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
-        threads: How many cores the engine may use.
-        engine: Where to run: "duckdb" (the default), "spark" or an engine.
-
-    Raises:
-        NotFoundError: There is no such folder.
-        RunError: It is not a whole run, or one that only a newer pointwise can read.
-
-    Example:
-        >>> import pointwise as pw
-        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
-        >>> import tempfile, pathlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     stored = evaluation.save(pathlib.Path(folder) / "toy")
-        ...     pw.load(stored).overall == evaluation.overall
-        True
-    """
-    phase("reading")
-    chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
-    folder, manifest = read_run(path, verify=verify)
-    coverage = coverage_of(manifest.coverage)
-    return Evaluation(
-        evidence=read_evidence(folder, manifest, chosen),
-        metrics=_known_metrics(manifest, folder),
-        options=read_options(manifest),
-        sources=read_sources(manifest),
-        find_coverage=lambda: coverage,
-    )
-
-
-def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
-    known: list[Metric] = []
-    unknown: list[str] = []
-    for name in manifest.metrics:
-        try:
-            known.append(find_metric(name))
-        except UnknownMetricError:
-            unknown.append(name)
-    if unknown:
-        warnings.warn(
-            f"The run {str(folder)!r} has metrics that are not registered now and are left out: {', '.join(unknown)}. "
-            "Import the module that registers them before loading.",
-            stacklevel=3,
-        )
-    return tuple(known) or find_metrics(None)
 
 
 def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> MetricTable:

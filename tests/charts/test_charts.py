@@ -17,8 +17,9 @@ from pointwise import charts
 from pointwise.charts import style
 from pointwise.charts.circles import Sets, draw_venn, fit_circles, overlap
 from pointwise.charts.flows import Band, draw_flow
-from pointwise.charts.variants import judge, scale_down
+from pointwise.charts.scaling import scale_down
 from pointwise.errors import UsageError
+from pointwise.uncertainty.verdict import judge
 
 weights = st.floats(1e-3, 1e6)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import pyarrow as pa
 
 from pointwise.columns import (
@@ -32,17 +33,21 @@ from pointwise.core.lifting import add_up, average, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
+from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
     ERROR,
     FREEDOM,
     INFLUENCE,
     REACH,
+    Interval,
     adjust_p_values,
+    explain_absence,
     find_influences,
     spread,
     two_sided_p_value,
 )
+from pointwise.uncertainty.student_t import critical_value
 
 VARIANT = "variant"
 EXPERIMENT = "experiment"
@@ -307,3 +312,46 @@ def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float
         weight = nw.col(WEIGHT) if metric.is_total else nw.col(WEIGHT) * (1 - nw.col(metric.name + UNDEFINED))
         part = nw.when(~nw.col(metric.name).is_null()).then(nw.col(metric.name) * weight).otherwise(nw.lit(0.0))
         yield (part * (sign / (_defined(overall, metric) or 1.0))).alias(f"{metric.name}_{CONTRIBUTION}")
+
+
+def bootstrap_deltas(
+    variants: Mapping[str, Evidence],
+    pair: Pair,
+    metrics: Sequence[Metric],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """Return an interval for the difference in every metric; both variants are drawn with the same clusters."""
+    both = {name: variants[name] for name in (pair.baseline, pair.experiment)}
+    engine = variants[pair.baseline].engine
+    sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
+    tests = engine.collect(spread_pairs(sums, (), [pair], metrics=metrics, engine=engine)).to_pylist()[0]
+    sides = _side_by_side(engine.collect(sums), pair, metrics)
+    before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)
+    starts, ends = (average_draws({n: c.sum(keepdims=True) for n, c in side.items()}, metrics) for side in sides)
+    clusters, intervals = int(tests[IDEAL_CLUSTERS]), {}
+    for metric in metrics:
+        delta = float(ends[metric.name][0] - starts[metric.name][0])
+        if tests[metric.name + REACH] is None:
+            intervals[metric.name] = Interval(None, None, clusters, reason=explain_absence(clusters))
+            continue
+        error = np.nanstd(after[metric.name] - before[metric.name])
+        reach = float(critical_value(CONFIDENCE, tests[metric.name + FREEDOM]) * error)
+        width = metric.range[1] - metric.range[0]
+        intervals[metric.name] = Interval(max(delta - reach, -width), min(delta + reach, width), clusters)
+    return intervals
+
+
+def _side_by_side(table: pa.Table, pair: Pair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:
+    """Return the sums of both variants with one row per ideal cluster, zero where a variant lacks it."""
+    clusters = {cluster: n for n, cluster in enumerate(sorted(set(table[IDEAL].to_pylist())))}
+    names = sum_columns(item_metrics(metrics))[1:]
+    sides = {name: {column: np.zeros(len(clusters)) for column in names} for name in (pair.baseline, pair.experiment)}
+    rows = np.array([clusters[cluster] for cluster in table[IDEAL].to_pylist()])
+    variants = np.array(table[VARIANT].to_pylist())
+    for name, side in sides.items():
+        mask = variants == name
+        for column in names:
+            side[column][rows[mask]] = table[column].to_numpy(zero_copy_only=False)[mask]
+    return list(sides.values())

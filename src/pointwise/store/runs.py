@@ -38,9 +38,10 @@ from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
-from pointwise.folders import whole_folder
 from pointwise.inputs.reading import Options
-from pointwise.manifest import (
+from pointwise.progress import phase
+from pointwise.store.atomic import whole_folder
+from pointwise.store.manifest import (
     FORMAT_VERSION,
     Manifest,
     check_files,
@@ -50,7 +51,6 @@ from pointwise.manifest import (
     read_manifest,
     write_manifest,
 )
-from pointwise.progress import phase
 from pointwise.version import __version__
 
 _CELLS = (

@@ -199,7 +199,7 @@ def test_command_line(tmp_path, capsys):
 
 
 def test_notebook_code_of_the_guide(spark, frames, tmp_path, capsys):
-    page = Path(__file__).parent.parent / "docs" / "on-spark.md"
+    page = Path(__file__).parents[2] / "docs" / "on-spark.md"
     code = re.search(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[1]
     frames["ideal"].select("item", "cluster").write.parquet(str(tmp_path / "truth"))
     frames["actual"].createOrReplaceTempView("clusters")

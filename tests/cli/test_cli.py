@@ -24,7 +24,7 @@ import pointwise as pw
 from pointwise.cli import app
 from pointwise.cli.reference import write_reference
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 IDEAL = "item,cluster\na,p\nb,p\nc,q\n"
 ACTUAL = "item,cluster\na,1\nb,2\nc,2\n"
 ABOUT = "item,team,year\na,red,1\nb,red,2\nc,blue,3\n"

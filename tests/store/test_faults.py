@@ -17,8 +17,8 @@ import pytest
 
 import pointwise as pw
 import saving
-from pointwise import store
 from pointwise.errors import PointwiseError
+from pointwise.store import runs as store
 
 KILLS = 50
 

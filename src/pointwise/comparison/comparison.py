@@ -18,11 +18,10 @@ import pyarrow as pa
 from pointwise.answers.levels import band_keys, check_names, slice_cells
 from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.answers.tables import SHOWN_ROWS, MetricTable
-from pointwise.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
-from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
-from pointwise.core.evidence import Evidence
-from pointwise.core.metrics import Metric, find_metric, find_metrics
-from pointwise.deltas import (
+from pointwise.columns import ACTUAL, CLUSTER, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
+from pointwise.comparison.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
+from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
+from pointwise.comparison.deltas import (
     BASELINE,
     CONTRIBUTION,
     DELTA,
@@ -33,27 +32,30 @@ from pointwise.deltas import (
     VARIANT,
     Pair,
     Row,
+    bootstrap_deltas,
     find_deltas,
     pair_clusters,
     pair_items,
     stack_sums,
 )
+from pointwise.comparison.distances import DistanceMatrix, distance_matrix
+from pointwise.core.evidence import Evidence
+from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, choose_engine
+from pointwise.engines.base import as_source
 from pointwise.errors import NotFoundError, RunError, UsageError
-from pointwise.evaluation import Evaluation, evaluate
-from pointwise.folders import whole_folder
+from pointwise.evaluation import Evaluation, evaluate, load
 from pointwise.inputs.checks import count
 from pointwise.inputs.tables import open_source
-from pointwise.manifest import COMPARISON, is_stored
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
-from pointwise.runs import load
-from pointwise.sharing import check_same_truth, rehome, remember, restrict, shared_items
-from pointwise.store import check_mounted
+from pointwise.store.atomic import whole_folder
+from pointwise.store.manifest import COMPARISON, is_stored
+from pointwise.store.runs import check_mounted
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, format_count
-from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_deltas
+from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
 
 if TYPE_CHECKING:
@@ -412,6 +414,15 @@ class Comparison:
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
         return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
+
+    def distances(self) -> DistanceMatrix:
+        """Measure how far the variants lie apart (Jaccard), on the items of the truth that all of them have."""
+        clusterings = {
+            name: as_source(name, evidence.items.select(ITEM, nw.col(ACTUAL).alias(CLUSTER)))
+            for name, evidence in self._evidence.items()
+        }
+        weights = as_source("weights", next(iter(self._evidence.values())).weighed_items().select(ITEM, WEIGHT))
+        return distance_matrix(clusterings, weights=weights, weight=WEIGHT, engine=self.engine)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.

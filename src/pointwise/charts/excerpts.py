@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -13,7 +13,10 @@ from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metrics
-from pointwise.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from pointwise.evaluation import Evaluation
+
 
 COST = "cost"
 """What a cluster adds to the over-merge or under-merge rate: its share of the weight times its own rate."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
+from pointwise.comparison.deltas import BASELINE, DELTA, EXPERIMENT, Pair, pair_clusters
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import METRICS, Metric
-from pointwise.deltas import BASELINE, DELTA, EXPERIMENT, Pair, pair_clusters
 
 CHANGE = "change"
 MOVED = "moved_items"

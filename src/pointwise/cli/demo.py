@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pointwise.comparison import Comparison, compare
+from pointwise.comparison.comparison import Comparison, compare
 from pointwise.datasets import patentsview
 from pointwise.errors import MissingExtraError
 from pointwise.evaluation import evaluate

@@ -13,7 +13,7 @@ import pytest
 import pointwise as pw
 from pointwise.core.metrics import METRICS
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError, UsageError
-from pointwise.folders import _exchange_by_renaming, exchange, whole_folder
+from pointwise.store.atomic import _exchange_by_renaming, exchange, whole_folder
 
 ITEMS = ["a", "b", "c", "d", "e", "f"]
 IDEAL = pa.table({"item": ITEMS, "cluster": ["p", "p", "p", "q", "q", "r"]})
