@@ -26,10 +26,11 @@ from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, Source, choose_engine
+from pointwise.engines.queries import count, examples, only_row
 from pointwise.errors import InputError, UnknownMetricError, UsageError, WeightError
-from pointwise.inputs.checks import check_repeats, count, examples
-from pointwise.inputs.reading import Inputs, Missing, Options, Outside, read_attributes, read_inputs
-from pointwise.inputs.tables import Columns, Unassigned
+from pointwise.inputs.checks import check_repeats
+from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
+from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related
@@ -254,7 +255,7 @@ def _totals(cells: nw.LazyFrame, outside: nw.LazyFrame | None, engine: Engine) -
     parts = [cells.select(nw.col(ITEMS), nw.col(TP).alias(WEIGHT))]
     if outside is not None:
         parts.append(outside.select(ITEMS, WEIGHT))
-    rows = [engine.collect(p.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())).to_pylist()[0] for p in parts]
+    rows = [only_row(p.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum()), engine) for p in parts]
     return Totals(sum(int(r[ITEMS] or 0) for r in rows), sum(float(r[WEIGHT] or 0) for r in rows))
 
 

@@ -28,6 +28,7 @@ from pointwise.columns import (
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import METRICS, Metric
+from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
 from pointwise.text.terminal import draw_table
 from pointwise.text.values import format_count, format_metric, format_weight
@@ -125,7 +126,7 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
     same_ideal, same_actual = nw.col(IDEAL) == row[IDEAL], nw.col(ACTUAL) == row[ACTUAL]
     own = [m for m in shown if not m.means]
     metrics = tuple({m.name: m for m in (*METRICS.values(), *own) if not m.means}.values())
-    cell = collect(measure(evidence.cells.filter(same_ideal & same_actual), metrics)).to_pylist()[0]
+    cell = only_row(measure(evidence.cells.filter(same_ideal & same_actual), metrics), evidence.engine)
 
     def sample(condition: nw.Expr, number: int, weight: float) -> ItemSet:
         shown = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
@@ -151,7 +152,7 @@ def explain_cluster(evidence: Evidence, side: str, cluster: Any, metrics: Sequen
     kind, other = ("ideal", ACTUAL) if side == IDEAL else ("actual", IDEAL)
     cells = evidence.measured(metrics).filter(nw.col(side) == evidence.key(side, cluster))
     sums = cells.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())
-    total = evidence.engine.collect(sums).to_pylist()[0]
+    total = only_row(sums, evidence.engine)
     if not total[ITEMS]:
         raise NotFoundError(f"There is no {kind} cluster {cluster!r} with common items.")
     share = (nw.col(WEIGHT) / total[WEIGHT]).alias(SHARE)

@@ -28,6 +28,7 @@ from pointwise.columns import (
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, sum_up
 from pointwise.core.metrics import Metric
+from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.intervals import Interval, lift_with_intervals, read_intervals
@@ -35,7 +36,7 @@ from pointwise.uncertainty.intervals import Interval, lift_with_intervals, read_
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric]) -> Overall:
     """Average metrics over all common items; intervals are computed when they are asked for."""
-    row = evidence.engine.collect(evidence.lift(evidence.measured(metrics), (), metrics)).to_pylist()[0]
+    row = only_row(evidence.lift(evidence.measured(metrics), (), metrics), evidence.engine)
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
     return Overall(row[ITEMS], row[WEIGHT], values, undefined, lambda: _overall_intervals(evidence, metrics))
@@ -44,7 +45,7 @@ def lift_overall(evidence: Evidence, metrics: Sequence[Metric]) -> Overall:
 def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric]) -> dict[str, Interval]:
     sums = evidence.engine.checkpoint(sum_up(evidence.measured(metrics), (IDEAL,), metrics))
     lifted = lift_with_intervals(sums, (), metrics=metrics, total_weight=evidence.common_weight)
-    return read_intervals(evidence.engine.collect(lifted).to_pylist()[0], metrics)
+    return read_intervals(only_row(lifted, evidence.engine), metrics)
 
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:

@@ -24,8 +24,8 @@ from pointwise.columns import (
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
+from pointwise.engines.queries import count, from_rows
 from pointwise.errors import UsageError
-from pointwise.inputs.checks import count
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
@@ -345,11 +345,7 @@ class _Side:
 
 def _as_frame(evidence: Evidence, side: str, other: str, keys: Iterable[tuple[Any, Any]]) -> nw.LazyFrame:
     """Turn pairs of clusters into a frame on the engine, to join cells or items with."""
-    import pyarrow as pa
-
-    pairs = sorted(keys, key=str)
-    table = pa.table({side: [a for a, _ in pairs], other: [b for _, b in pairs]})
-    return evidence.engine.read(table).load([side, other])
+    return from_rows([{side: a, other: b} for a, b in sorted(keys, key=str)], evidence.engine)
 
 
 def _with_examples(evidence: Evidence, mistakes: Sequence[Mistake]) -> list[Mistake]:

@@ -16,6 +16,7 @@ from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.metrics import find_metric
 from pointwise.engines.base import Engine
 from pointwise.engines.files import is_address, whole_file
+from pointwise.engines.queries import count
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
@@ -165,8 +166,8 @@ class MetricTable:
 
     def __len__(self) -> int:
         """Count the rows."""
-        rows = self.engine.collect(self.frame.select(nw.len().alias("rows")))["rows"][0].as_py()
-        return int(rows) if self.limit is None else min(int(rows), self.limit)
+        rows = count(self.frame, self.engine)
+        return rows if self.limit is None else min(rows, self.limit)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the rows to any tool that speaks Arrow."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,20 +22,6 @@ if TYPE_CHECKING:
 _STORING, _READING = "Storing the comparison", "Reading the tables"
 
 
-class On(StrEnum):
-    """Which items variants are evaluated on."""
-
-    own = "own"
-    shared = "shared"
-
-
-class Absent(StrEnum):
-    """What happens to items that not all clusterings have."""
-
-    drop = "drop"
-    singleton = "singleton"
-
-
 @app.command()
 def compare(
     ideal: Annotated[
@@ -53,9 +38,7 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="The variant to measure the others against.")
     ] = None,
-    on: Annotated[
-        On, typer.Option(help="Evaluate each variant on its own common items, or all on those that all share.")
-    ] = On.own,
+    on: options.OnItems = "own",
     item: options.Item = None,
     cluster: options.Cluster = None,
     weight: options.Weight = None,
@@ -64,8 +47,8 @@ def compare(
     slices: options.Slices = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
-    outside: options.OutsidePolicy = options.Outside.ignore,
-    missing: options.MissingPolicy = options.Missing.drop,
+    outside: options.OutsidePolicy = "ignore",
+    missing: options.MissingPolicy = "drop",
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
     intervals: options.Intervals = True,
@@ -98,7 +81,7 @@ def compare(
         check_comparison_place(Path(save), overwrite=overwrite)
     truth, named = _read_variants(ideal, variants)
     with progress("reading", "aligning", "cross-tabulating", "writing"):
-        comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on.value, **settings)
+        comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on, **settings)
         if save is not None:
             comparison.save(save, overwrite=overwrite)
         if html is not None:
@@ -166,10 +149,7 @@ def distance(
     by: Annotated[
         str, typer.Option("--by", metavar="DISTANCE", help="The distance of sets: jaccard or symmetric_difference.")
     ] = "jaccard",
-    absent: Annotated[
-        Absent,
-        typer.Option(help="Items that not all clusterings have: dropped, or each alone where it is absent."),
-    ] = Absent.drop,
+    absent: options.AbsentPolicy = "drop",
     item: options.Item = None,
     cluster: options.Cluster = None,
     weight: options.Weight = None,
@@ -189,7 +169,7 @@ def distance(
         matrix = distance_matrix(
             name_sources(clusterings),
             by=by,
-            absent=absent.value,
+            absent=absent,
             item=_plain(item, "--item"),
             cluster=_plain(cluster, "--cluster"),
             weight=weight,

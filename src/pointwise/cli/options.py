@@ -10,23 +10,9 @@ import typer
 
 from pointwise.engines import Engine, start_spark
 from pointwise.errors import UsageError
+from pointwise.inputs.options import Absent, Missing, On, Outside
 
 TABLES = ("ideal", "actual", "weights", "attributes")
-
-
-class Outside(StrEnum):
-    """What members of actual clusters that the truth does not list mean."""
-
-    ignore = "ignore"
-    wrong = "wrong"
-
-
-class Missing(StrEnum):
-    """What happens to ideal items that the actual clustering lacks."""
-
-    drop = "drop"
-    singleton = "singleton"
-    error = "error"
 
 
 class Format(StrEnum):
@@ -69,6 +55,13 @@ MissingPolicy = Annotated[
         help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
         rich_help_panel=_POLICIES,
     ),
+]
+OnItems = Annotated[
+    On,
+    typer.Option("--on", help="Evaluate each variant on its own common items, or all on those that all share."),
+]
+AbsentPolicy = Annotated[
+    Absent, typer.Option(help="Items that not all clusterings have: dropped, or each alone where it is absent.")
 ]
 Unassigned = Annotated[
     list[str] | None,
@@ -263,8 +256,8 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "attributes": _as_given,
     "slices": _all,
     "metrics": lambda names: names or None,
-    "outside": str,
-    "missing": str,
+    "outside": _as_given,
+    "missing": _as_given,
     "unassigned": read_unassigned,
     "unassigned_labels": lambda labels: [read_label(label) for label in labels or ()],
     "intervals": _as_given,

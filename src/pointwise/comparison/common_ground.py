@@ -17,9 +17,9 @@ from pointwise.core.coverage import Coverage
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.evidence import Evidence
 from pointwise.engines import Engine, Source
+from pointwise.engines.queries import count, only_row
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
-from pointwise.inputs.checks import count
 
 _OTHER = "_other"
 
@@ -117,11 +117,11 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     engine = evidence.engine
     items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
     bare = cross_tabulate(items, hold=engine.checkpoint)
-    sums = engine.collect(bare.select(nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT))).to_pylist()[0]
+    sums = only_row(bare.select(nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT)), engine)
     if not sums[ITEMS]:
         raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
     outside = _outside_members(evidence, bare)
-    extra = engine.collect(outside.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())).to_pylist()[0]
+    extra = only_row(outside.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum()), engine)
     totals = Totals(int(sums[ITEMS]) + int(extra[ITEMS] or 0), float(sums[WEIGHT]) + float(extra[WEIGHT] or 0.0))
     others = outside if extra[ITEMS] else None
     cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)

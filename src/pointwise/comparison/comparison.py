@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
@@ -43,9 +43,10 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
+from pointwise.engines.queries import count, from_rows
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.evaluation import Evaluation, evaluate, load
-from pointwise.inputs.checks import count
+from pointwise.inputs.options import On, check_choice
 from pointwise.inputs.tables import open_source
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
@@ -60,8 +61,6 @@ from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_inte
 
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots
-
-On = Literal["own", "shared"]
 
 _COVERAGE = ("common_share", "missing_share", "outside_share")
 _ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
@@ -107,8 +106,7 @@ def compare(
     """
     if not isinstance(variants, Mapping):
         raise UsageError("variants must name each clustering: variants={'baseline': ..., 'experiment': ...}.")
-    if on not in get_args(On):
-        raise UsageError(f"on={on!r} is not one of {', '.join(map(repr, get_args(On)))}.")
+    check_choice("on", on, On)
     if not variants:
         raise UsageError("There is nothing to compare: variants=... names no clustering.")
     if baseline is not None and baseline not in variants:
@@ -261,7 +259,7 @@ class Comparison:
         numbers: dict[str, list[Any]] = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
         for name in _COVERAGE:
             numbers[name] = [getattr(e.coverage, name) for e in self.evaluations.values()]
-        coverage = self._hold(pa.table(numbers))
+        coverage = from_rows(pa.table(numbers), self.engine)
         joined = frame.join(coverage, left_on=VARIANT, right_on=VARIANT + "_", how="inner")
         return MetricTable(
             "Overall",
@@ -523,9 +521,6 @@ class Comparison:
             raise UsageError(f"Say which two to compare: experiment=..., baseline=... of {known}.")
         return pairs[0]
 
-    def _hold(self, table: pa.Table) -> nw.LazyFrame:
-        return self.engine.read(table).load(table.column_names)
-
     def _delta_table(
         self,
         title: str,
@@ -543,7 +538,9 @@ class Comparison:
         ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
-        frame = self._hold(_typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])))
+        frame = from_rows(
+            _typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])), self.engine
+        )
         return MetricTable(
             _titled(title, pairs),
             frame,

@@ -33,6 +33,7 @@ from pointwise.core.lifting import add_up, average, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
+from pointwise.engines.queries import from_rows, only_row
 from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
@@ -169,7 +170,7 @@ def spread_pairs(
     names = [m.name for m in metrics]
     sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
     table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
-    signs = engine.read(table).load((VARIANT, _PAIR, _SIGN))
+    signs = from_rows(table, engine)
     influences = find_influences(sums, (VARIANT, *by), metrics).join(signs, on=VARIANT, how="inner")
     signed = [(nw.col(n + INFLUENCE) * nw.col(_SIGN)).alias(n + INFLUENCE) for n in names]
     counted = [(~nw.col(n + INFLUENCE).is_null()).cast(nw.Int64).alias(n + _DEFINED) for n in names]
@@ -305,7 +306,7 @@ def _sided(frame: nw.LazyFrame, columns: Sequence[str], side: str) -> dict[str, 
 
 def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float) -> Iterator[nw.Expr]:
     """Return what each row adds to the overall value of every metric."""
-    overall = evidence.engine.collect(evidence.lift(evidence.measured(metrics), (), metrics)).to_pylist()[0]
+    overall = only_row(evidence.lift(evidence.measured(metrics), (), metrics), evidence.engine)
     for metric in metrics:
         if metric.means:
             continue
@@ -326,7 +327,7 @@ def bootstrap_deltas(
     both = {name: variants[name] for name in (pair.baseline, pair.experiment)}
     engine = variants[pair.baseline].engine
     sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
-    tests = engine.collect(spread_pairs(sums, (), [pair], metrics=metrics, engine=engine)).to_pylist()[0]
+    tests = only_row(spread_pairs(sums, (), [pair], metrics=metrics, engine=engine), engine)
     sides = _side_by_side(engine.collect(sums), pair, metrics)
     before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)
     starts, ends = (average_draws({n: c.sum(keepdims=True) for n, c in side.items()}, metrics) for side in sides)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,14 +18,18 @@ from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, choose_engine
+from pointwise.engines.queries import count, examples, total
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
-from pointwise.inputs.checks import FILL_IN, check_repeats, check_table, check_unassigned, count, examples
-from pointwise.inputs.tables import ALONE, Columns, Table, UnassignedPolicy, assign, match_ids, open_source, read_table
+from pointwise.inputs.checks import check_repeats, check_table
+from pointwise.inputs.ids import match_ids
+from pointwise.inputs.options import Absent, Columns, UnassignedPolicy, check_choice
+from pointwise.inputs.reading import read_table
+from pointwise.inputs.tables import Table, open_source
+from pointwise.inputs.unassigned import ALONE, FILL_IN, assign, check_unassigned
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count
 
 SetDistance = Callable[[Confusion], Any]
-Absent = Literal["drop", "singleton"]
 
 DISTANCES: dict[str, SetDistance] = {
     "jaccard": METRICS["jaccard_distance"].formula,
@@ -117,8 +121,7 @@ def distance_matrix(
     """
     if not isinstance(clusterings, Mapping):
         raise UsageError("Name each clustering: distance_matrix({'monday': ..., 'tuesday': ...}).")
-    if absent not in get_args(Absent):
-        raise UsageError(f"absent={absent!r} is not one of {', '.join(map(repr, get_args(Absent)))}.")
+    check_choice("absent", absent, Absent)
     if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two
         raise UsageError("A distance needs two clusterings.")
     engine = choose_engine(engine, (*clusterings.values(), weights))
@@ -273,7 +276,7 @@ def _totals(items: nw.LazyFrame, engine: Engine) -> Totals:
     size = count(items.select(ITEM), engine)
     if WEIGHT not in items.collect_schema().names():
         return Totals(size, float(size))
-    return Totals(size, float(engine.collect(items.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0))
+    return Totals(size, total(items, WEIGHT, engine))
 
 
 def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
@@ -292,5 +295,5 @@ def _distance_of_pair(
     columns = [nw.col(_MEMBER.format(n)).alias(side) for n, side in zip(pair, (IDEAL, ACTUAL), strict=True)]
     weight = [WEIGHT] if WEIGHT in items.collect_schema().names() else []
     cells = confuse(cross_tabulate(items.select(*columns, *weight)), totals)
-    total = cells.select((formula(Confusion.of_columns()) * nw.col(WEIGHT)).alias(WEIGHT))
-    return float(engine.collect(total.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() / totals.weight)
+    weighed = cells.select((formula(Confusion.of_columns()) * nw.col(WEIGHT)).alias(WEIGHT))
+    return total(weighed, WEIGHT, engine) / totals.weight

@@ -11,10 +11,12 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
 from pointwise.engines.base import Engine
+from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
-from pointwise.inputs.checks import EXAMPLES, check_repeats, examples, short
-from pointwise.inputs.tables import ALONE, Table
-from pointwise.text.values import format_count
+from pointwise.inputs.checks import check_repeats
+from pointwise.inputs.tables import Table
+from pointwise.inputs.unassigned import ALONE
+from pointwise.text.values import format_count, short
 
 _FOUND = "found"
 

@@ -13,7 +13,7 @@ from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.alignment import Tally
 from pointwise.engines.base import Engine
-from pointwise.inputs.checks import count
+from pointwise.engines.queries import count, total
 from pointwise.inputs.reading import Inputs
 
 
@@ -135,8 +135,7 @@ class Scope:
             return items, float(items)
         if WEIGHT not in members.collect_schema().names():
             return items, None
-        weight = engine.collect(members.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0
-        return items, max(0.0, float(weight) - self.counts.common_weight)
+        return items, max(0.0, total(members, WEIGHT, engine) - self.counts.common_weight)
 
     def _actual_weight(self, engine: Engine) -> float | None:
         if self.inputs.weight_role is None:
@@ -146,7 +145,7 @@ class Scope:
         frame = self.inputs.actual.frame
         if WEIGHT not in frame.collect_schema().names():
             return None
-        return float(engine.collect(frame.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py() or 0.0)
+        return total(frame, WEIGHT, engine)
 
 
 def _plus(a: float, b: float | None) -> float | None:

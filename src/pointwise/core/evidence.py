@@ -15,10 +15,12 @@ from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
+from pointwise.engines.queries import count, examples, total
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
-from pointwise.inputs.checks import check_repeats, count, examples
+from pointwise.inputs.checks import check_repeats
+from pointwise.inputs.ids import join_id
 from pointwise.inputs.reading import with_columns
-from pointwise.inputs.tables import Table, join_id
+from pointwise.inputs.tables import Table
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Evidence:
     @cached_property
     def common_weight(self) -> float:
         """Weight of the common items."""
-        return float(self.engine.collect(self.cells.select(nw.col(WEIGHT).sum()))[WEIGHT][0].as_py())
+        return total(self.cells, WEIGHT, self.engine)
 
     def weighed_items(self) -> nw.LazyFrame:
         """Return the items with their weight, also where it is 1."""

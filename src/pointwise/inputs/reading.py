@@ -5,68 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ITEM, RESERVED, WEIGHT
+from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT
 from pointwise.engines.base import Engine, Source
-from pointwise.errors import MissingColumnError, UsageError
-from pointwise.inputs.checks import check_table, check_unassigned, explain_mixed_ids, say_reserved
-from pointwise.inputs.tables import (
-    Columns,
-    MixedIdsError,
-    Table,
-    Unassigned,
-    UnassignedPolicy,
-    assign,
-    check_labels,
-    item_columns,
-    match_ids,
-    open_source,
-    read_table,
-    reserved_ids,
-)
+from pointwise.errors import InputError, MissingColumnError, UsageError
+from pointwise.inputs.checks import check_table, say_reserved
+from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
+from pointwise.inputs.options import Columns, Options
+from pointwise.inputs.tables import Table, check_labels, cluster_columns, item_columns, open_source, require
+from pointwise.inputs.unassigned import assign, check_unassigned, reserved_ids
 
-Outside = Literal["ignore", "wrong"]
-Missing = Literal["drop", "singleton", "error"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """The parameters of an evaluation that say how to read its inputs. `evaluate` explains them."""
-
-    item: Columns | Mapping[str, Columns] | None = None
-    cluster: Columns | Mapping[str, Columns] | None = None
-    weight: str | None = None
-    slices: tuple[Any, ...] = ()
-    outside: Outside = "ignore"
-    missing: Missing = "drop"
-    unassigned: Unassigned | Mapping[str, Unassigned] = "error"
-    unassigned_labels: tuple[Any, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
-        _check_choice("outside", self.outside, get_args(Outside))
-        _check_choice("missing", self.missing, get_args(Missing))
-        per_side = self.unassigned.values() if isinstance(self.unassigned, Mapping) else [self.unassigned]
-        for policy in per_side:
-            _check_choice("unassigned", policy, get_args(Unassigned))
-
-    def columns(self, parameter: str, side: str) -> Columns | None:
-        """Return the columns that `item` or `cluster` names for one table."""
-        given: Columns | Mapping[str, Columns] | None = getattr(self, parameter)
-        return given.get(side) if isinstance(given, Mapping) else given
-
-    def unassigned_policy(self, side: str) -> UnassignedPolicy:
-        """Return what to do with the unassigned items of one clustering."""
-        policy = self.unassigned.get(side, "error") if isinstance(self.unassigned, Mapping) else self.unassigned
-        return UnassignedPolicy(policy, self.unassigned_labels)
-
-
-def _check_choice(parameter: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise UsageError(f"{parameter}={value!r} is not one of {', '.join(map(repr, choices))}.")
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True)
@@ -242,3 +194,55 @@ def with_columns(table: Table, columns: Sequence[str], engine: Engine, *, like: 
     if read.frame.collect_schema()[ITEM] == dtype:
         return read
     return replace(read, frame=read.frame.with_columns(nw.col(ITEM).cast(dtype)))
+
+
+def read_table(
+    source: Any,
+    engine: Engine,
+    *,
+    role: str,
+    item: Columns | None,
+    cluster: Columns | None = None,
+    has_clusters: bool,
+    carry: Sequence[str] = (),
+    weight: str | None = None,
+) -> Table:
+    """Read the items of a source with their clusters and other columns.
+
+    Args:
+        source: What the user gave, opened or not.
+        engine: What reads it.
+        role: What it is for, for messages.
+        item: Column or columns that identify an item; by default `item`, or the first of two columns.
+        cluster: The same for clusters.
+        has_clusters: Whether there is a cluster column to look for.
+        carry: Further columns to keep as they are.
+        weight: A column to keep as the number `weight`.
+    """
+    opened = open_source(source, engine, role=role)
+    items = item_columns(opened, item, role)
+    clusters = cluster_columns(opened, cluster, role, taken=items) if has_clusters else ()
+    for name in (*carry, *([weight] if weight else [])):
+        require(opened, name, role)
+    ids = (*items, *clusters)
+    text = ids if weight is None else (*ids, weight)
+    frame = opened.load((*ids, *carry, *([weight] if weight else [])), text=text)
+    schema = frame.collect_schema()
+    kind = id_kind(schema, items, opened, role)
+    columns = [id_expression(schema, items, opened).alias(ITEM)]
+    if clusters:
+        id_kind(schema, clusters, opened, role)
+        columns.append(id_expression(schema, clusters, opened).alias(CLUSTER))
+    if weight is not None:
+        columns.append(_number(schema, weight, role).alias(WEIGHT))
+    return Table(role, opened, frame.select(*columns, *(nw.col(c) for c in carry)), kind, items)
+
+
+def _number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str) -> nw.Expr:
+    dtype = schema[column]
+    if isinstance(dtype, nw.String):
+        is_number = nw.col(column).str.contains(_NUMBER)
+        return nw.when(is_number).then(nw.col(column)).otherwise(nw.lit(None)).cast(nw.Float64)
+    if dtype.is_numeric():
+        return nw.col(column).cast(nw.Float64)
+    raise InputError(f"Column {column!r} of the {role} holds values of type {dtype}, not numbers to weigh by.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
 from pointwise.core.evidence import Evidence
+from pointwise.engines.queries import from_rows
 from pointwise.related.families import definitions, relate
 from pointwise.related.sums import Pairs
 
@@ -41,6 +40,5 @@ def tabulate_related_variants(variants: Mapping[str, Evidence], *, beta: float, 
 
 
 def _hold(title: str, rows: list[dict[str, Any]], evidence: Evidence) -> MetricTable:
-    table = pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(rows)])
-    frame = evidence.engine.read(table).load(table.column_names)
+    frame = from_rows([row | {_ORDER: n} for n, row in enumerate(rows)], evidence.engine)
     return MetricTable(title, frame, evidence.engine, order=((_ORDER, False),), hidden=(_ORDER,), limit=len(rows))

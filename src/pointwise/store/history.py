@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import ITEMS, WEIGHT
 from pointwise.engines import Engine, choose_engine
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.store.manifest import COMPARISON, MANIFEST
 from pointwise.store.runs import read_run
@@ -41,8 +42,7 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
     table = _history_table(rows, metrics)
     engine = choose_engine(engine)
-    frame = engine.read(table).load(table.column_names)
-    return MetricTable("Runs", frame, engine, order=(("created", False), ("run", False)))
+    return MetricTable("Runs", from_rows(table, engine), engine, order=(("created", False), ("run", False)))
 
 
 def _run_folders(top: Path) -> Iterator[Path]:

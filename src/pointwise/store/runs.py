@@ -38,7 +38,7 @@ from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
-from pointwise.inputs.reading import Options
+from pointwise.inputs.options import Options
 from pointwise.progress import phase
 from pointwise.store.atomic import whole_folder
 from pointwise.store.manifest import (

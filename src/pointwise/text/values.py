@@ -98,3 +98,9 @@ def format_share(value: float) -> str:
 def format_weight(value: float) -> str:
     """Write a weight without digits that say nothing."""
     return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1e6 else f"{value:,.6g}"  # noqa: PLR2004
+
+
+def short(value: Any, longest: int = 80) -> str:
+    """Write a value the way Python does, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -18,6 +18,7 @@ from pointwise.core.lifting import defined_weight, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
+from pointwise.engines.queries import from_rows, only_row
 from pointwise.errors import UsageError
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
@@ -44,7 +45,7 @@ def bootstrap_values(
     engine = evidence.engine
     sums = engine.checkpoint(sum_up(evidence.measured(metrics), (IDEAL,), metrics))
     names = [m.name for m in metrics]
-    tests = engine.collect(spread(find_influences(sums, (), metrics), (), names, confidence=CONFIDENCE)).to_pylist()[0]
+    tests = only_row(spread(find_influences(sums, (), metrics), (), names, confidence=CONFIDENCE), engine)
     columns = _arrays(engine.collect(sums), metrics)
     draws = average_draws(resample(columns, resamples, seed), metrics)
     values = average_draws({name: column.sum(keepdims=True) for name, column in columns.items()}, metrics)
@@ -89,8 +90,11 @@ def average_draws(sums: Columns, metrics: Sequence[Metric]) -> dict[str, np.ndar
 def find_ends(metric: Metric, values: np.ndarray, reach: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the intervals of many values of one metric."""
     table = pa.table({metric.name: values, metric.name + REACH: reach, "_row": range(len(values))})
-    rows = engine.read(table).load(table.column_names)
-    frame = with_interval_ends(rows, [metric]).select("_row", metric.name + LOW, metric.name + HIGH).sort("_row")
+    frame = (
+        with_interval_ends(from_rows(table, engine), [metric])
+        .select("_row", metric.name + LOW, metric.name + HIGH)
+        .sort("_row")
+    )
     found = engine.collect(frame)
     return tuple(found[metric.name + end].to_numpy(zero_copy_only=False) for end in (LOW, HIGH))
 

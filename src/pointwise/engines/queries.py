@@ -1,0 +1,49 @@
+"""Queries: small questions that every room asks of a frame, and small tables that it hands to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ITEM
+from pointwise.engines.base import Engine
+from pointwise.text.values import short
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXAMPLES = 5  # that a message shows
+_ROWS = "rows"
+
+
+def count(frame: nw.LazyFrame, engine: Engine) -> int:
+    """Count the rows of a frame."""
+    return int(only_row(frame.select(nw.len().alias(_ROWS)), engine)[_ROWS] or 0)
+
+
+def total(frame: nw.LazyFrame, column: str, engine: Engine) -> float:
+    """Sum a column; nothing adds up to zero."""
+    return float(only_row(frame.select(nw.col(column).sum()), engine)[column] or 0.0)
+
+
+def only_row(frame: nw.LazyFrame, engine: Engine) -> dict[str, Any]:
+    """Fetch the row of a frame that has one, such as sums over everything."""
+    row: dict[str, Any] = engine.collect(frame).to_pylist()[0]
+    return row
+
+
+def examples(frame: nw.LazyFrame, engine: Engine, column: str = ITEM) -> str:
+    """Show a few values of a column, the way they are written in Python."""
+    values = engine.collect(frame.select(column).head(EXAMPLES))[column].to_pylist()
+    return ", ".join(short(value) for value in values)
+
+
+def from_rows(rows: pa.Table | Sequence[Mapping[str, Any]], engine: Engine) -> nw.LazyFrame:
+    """Put a small table, or rows as dictionaries, where an engine can join it."""
+    if isinstance(rows, Sequence):
+        import pyarrow as pa
+
+        rows = pa.Table.from_pylist(list(rows))
+    return engine.read(rows).load(rows.column_names)

@@ -1,0 +1,85 @@
+"""Unassigned items: what a policy makes of items that a clustering gives no cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import CLUSTER, ITEM
+from pointwise.engines.base import Engine
+from pointwise.engines.queries import count, examples
+from pointwise.errors import InputError, MissingValueError, UsageError
+from pointwise.inputs.options import UnassignedPolicy
+from pointwise.inputs.tables import Table
+from pointwise.text.values import format_count
+
+ALONE = "<alone> "  # with an item behind it: the id of a cluster that exists for this item only
+UNASSIGNED_CLUSTER = "<unassigned>"
+
+CHOOSE_POLICY = (
+    "Say what to do with them: unassigned='singleton' (each alone), unassigned='one-cluster' or unassigned='drop'."
+)
+FILL_IN = "Give each of them a cluster, or drop these rows."
+
+
+def assign(table: Table, policy: UnassignedPolicy) -> tuple[Table, nw.LazyFrame | None]:
+    """Apply a policy to the items without a cluster.
+
+    Returns:
+        The clustering, and a frame whose rows are offences: to be found empty before the clustering is used.
+    """
+    schema = table.frame.collect_schema()
+    is_text = isinstance(schema[CLUSTER], nw.String)
+    unassigned = _is_unassigned(policy.labels, is_text=is_text)
+    frame = table.frame
+    if policy.policy == "error":
+        return table, frame.filter(unassigned)
+    if policy.policy == "drop":
+        return table.with_frame(frame.filter(~unassigned)), None
+    if policy.policy == "one-cluster":
+        substitute: nw.Expr = nw.lit(UNASSIGNED_CLUSTER)
+    else:
+        substitute = nw.concat_str([nw.lit(ALONE), nw.col(ITEM).cast(nw.String)])
+    cluster = nw.when(unassigned).then(substitute).otherwise(nw.col(CLUSTER).cast(nw.String))
+    return table.with_frame(frame.with_columns(cluster.alias(CLUSTER))), reserved_ids(table)
+
+
+def reserved_ids(table: Table) -> nw.LazyFrame | None:
+    """Find clusters whose ids look like those that a policy makes up; None if there can be none."""
+    if not isinstance(table.frame.collect_schema()[CLUSTER], nw.String):
+        return None
+    cluster = nw.col(CLUSTER)
+    return table.frame.filter(cluster.str.starts_with(ALONE) | (cluster == UNASSIGNED_CLUSTER))
+
+
+def _is_unassigned(labels: Sequence[Any], *, is_text: bool) -> nw.Expr:
+    matches = nw.col(CLUSTER).is_null()
+    for label in labels:
+        if label is None:
+            continue
+        if not is_text and not isinstance(label, int):
+            raise UsageError(f"The unassigned label {label!r} is not an integer, but the clusters' ids are.")
+        # `matches` is never null, because a null cluster makes its first part true.
+        matches = matches | (nw.col(CLUSTER) == (str(label) if is_text else label))
+    return matches
+
+
+def check_unassigned(
+    table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
+) -> None:
+    """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
+    if offences is None:
+        return
+    found = count(offences, engine)
+    if not found:
+        return
+    where = f"the {table.role} ({table.source.name})"
+    rows = format_count(found, "row")
+    if policy == "error":
+        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offences, engine)}. {advice}")
+    raise InputError(
+        f"{rows} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
+        f"{examples(offences, engine, CLUSTER)}. Rename these clusters."
+    )
