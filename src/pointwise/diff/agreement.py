@@ -1,0 +1,156 @@
+"""Agreement: how far judges who answered the same questions say the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+from typing import Any
+
+from pointwise.text.terminal import draw_table
+from pointwise.text.values import format_count
+
+
+def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
+    """Return Krippendorff's alpha for values without an order: 1 for perfect agreement, 0 for that of chance.
+
+    Judges may leave out what they like; a unit that fewer than two judged says nothing.
+
+    Args:
+        units: For each thing judged, the values that it was given.
+
+    Returns:
+        None if there is nothing to agree on: no unit with two values, or the same value everywhere.
+
+    Example:
+        >>> krippendorff_alpha([["yes", "yes"], ["no", "no"], ["yes", "no"], ["no", "no"]])
+        0.5333333333333333
+    """
+    totals: Counter[Hashable] = Counter()
+    differing = 0.0  # ordered pairs of different values within a unit, each unit counting as much as its values
+    for values in units:
+        if len(values) > 1:
+            counts = Counter(values)
+            totals += counts
+            differing += (len(values) ** 2 - sum(n * n for n in counts.values())) / (len(values) - 1)
+    number = totals.total()
+    expected = number**2 - sum(n * n for n in totals.values())
+    return 1 - (number - 1) * differing / expected if expected else None
+
+
+def cohen_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
+    """Return Cohen's kappa of two judges: 1 for perfect agreement, 0 for that of chance.
+
+    Args:
+        pairs: The two values that each thing was given.
+
+    Returns:
+        None if they judged nothing in common, or chance alone would have them agree on everything.
+
+    Example:
+        >>> cohen_kappa([("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15)
+        0.4
+    """
+    table = Counter(pairs)
+    number = table.total()
+    first, second = Counter[Hashable](), Counter[Hashable]()
+    for (one, other), count in table.items():
+        first[one] += count
+        second[other] += count
+    by_chance = sum(first[value] * second[value] for value in first)
+    agreed = sum(count for (one, other), count in table.items() if one == other)
+    possible = number * number - by_chance
+    return (number * agreed - by_chance) / possible if possible else None
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """How far judges agree. Only yes and no count: who is unsure does not contradict anybody.
+
+    Args:
+        alpha: Krippendorff's alpha of all judges; None if no two of them answered the same question, or all answers are
+            the same.
+        shared: Number of pairs that at least two judges answered.
+        kappas: Cohen's kappa of every two judges, with the number of pairs that both answered.
+        judges: Of every judge the number of answers, the shares of yes and unsure, the median time of an answer, and
+            how often a repeated question got the same answer.
+    """
+
+    alpha: float | None
+    shared: int
+    kappas: tuple[dict[str, Any], ...]
+    judges: tuple[dict[str, Any], ...]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per judge."""
+        return [dict(row) for row in self.judges]
+
+    def __repr__(self) -> str:
+        """Draw a table of the judges, with the agreement of any two below it."""
+        alpha = "–" if self.alpha is None else f"{self.alpha:.3f}"
+        title = f"Judges: Krippendorff's alpha {alpha} on {format_count(self.shared, 'pair')} that two or more answered"
+        kappas = [f"{k['one']} and {k['other']}: kappa {_written(k['kappa'])} on {k['pairs']:,}" for k in self.kappas]
+        return draw_table(title, list(_COLUMNS), self.to_dicts(), note="\n".join(kappas))
+
+
+_COLUMNS = ("judge", "answers", "yes_share", "unsure_share", "median_seconds", "repeats", "same_share")
+
+
+def _written(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def agree(answers: Iterable[tuple[str, Hashable, str, int | None]]) -> Agreement:
+    """Measure agreement.
+
+    Args:
+        answers: Judge, pair, answer and milliseconds of every answer, in the order of time.
+    """
+    answers = tuple(answers)
+    last = {(judge, pair): answer for judge, pair, answer, _ in answers}
+    by_pair: dict[Hashable, dict[str, str]] = {}
+    for (judge, pair), answer in last.items():
+        if answer in _DECIDED:
+            by_pair.setdefault(pair, {})[judge] = answer
+    shared = [votes for votes in by_pair.values() if len(votes) > 1]
+    judges = sorted({judge for judge, *_ in answers})
+    return Agreement(
+        alpha=krippendorff_alpha([list(votes.values()) for votes in shared]),
+        shared=len(shared),
+        kappas=tuple(_kappa(shared, one, other) for one, other in combinations(judges, 2)),
+        judges=tuple(_describe(judge, [row[1:] for row in answers if row[0] == judge]) for judge in judges),
+    )
+
+
+_DECIDED = ("yes", "no")
+
+
+def _kappa(shared: Iterable[Mapping[str, str]], one: str, other: str) -> dict[str, Any]:
+    pairs = [(votes[one], votes[other]) for votes in shared if one in votes and other in votes]
+    return {"one": one, "other": other, "pairs": len(pairs), "kappa": cohen_kappa(pairs)}
+
+
+def _describe(judge: str, answers: Sequence[tuple[Hashable, str, int | None]]) -> dict[str, Any]:
+    decided = [answer for _, answer, _ in answers if answer in _DECIDED]
+    times = [ms / 1000 for _, _, ms in answers if ms is not None]
+    before: dict[Hashable, str] = {}
+    repeats = []
+    for pair, answer, _ in answers:
+        if pair in before:
+            repeats.append(before[pair] == answer)
+        before[pair] = answer
+    return {
+        "judge": judge,
+        "answers": len(answers),
+        "yes_share": _share(sum(answer == "yes" for answer in decided), len(decided)),
+        "unsure_share": _share(len(answers) - len(decided), len(answers)),
+        "median_seconds": median(times) if times else None,
+        "repeats": len(repeats),
+        "same_share": _share(sum(repeats), len(repeats)),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,133 @@
+"""Closure: what answers imply, because belonging together is an equivalence."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+YES, NO, UNSURE = "yes", "no", "unsure"
+
+Pair = tuple[str, str]
+
+
+def pair_of(a: Any, b: Any) -> Pair:
+    """Return two items as a pair in which neither comes first.
+
+    Ids become text, so that answers about the items 7 and 9 fit a table that has them as numbers and one that has them
+    as text.
+    """
+    one, other = str(a), str(b)
+    return (one, other) if one <= other else (other, one)
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two items that are apart by their own answer and together by a chain of others.
+
+    Args:
+        pair: The items that were told apart.
+        chain: The items from one to the other; each belongs with the next, by the answers.
+    """
+
+    pair: Pair
+    chain: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say what contradicts what."""
+        together = " = ".join(self.chain)
+        return f"{self.pair[0]} and {self.pair[1]} do not belong together, but {together} do"
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What is known about any two items, given answers about some pairs.
+
+    Two yeses make a third one, a yes and a no make a no. Answers that contradict each other imply nothing: what they
+    join is left out until somebody has looked again.
+
+    Args:
+        answers: "yes", "no" or something else, which implies nothing, by pair.
+    """
+
+    answers: Mapping[Pair, str]
+
+    def answer(self, pair: Pair) -> str | None:
+        """Return what was answered about two items, or what follows from other answers; None if nothing does."""
+        own = self.answers.get(pair)
+        return own if own in (YES, NO) else self._implied(pair) or own
+
+    def _implied(self, pair: Pair) -> str | None:
+        groups = [self._groups.get(item) for item in pair]
+        one, other = groups
+        if one is None or other is None or one in self._spoilt or other in self._spoilt:
+            return None
+        if one == other:
+            return YES
+        return NO if _ordered(one, other) in self._apart else None
+
+    @cached_property
+    def _groups(self) -> dict[str, str]:
+        """The group of items that belong together of each item that a yes or a no mentions."""
+        parents = {item: item for pair in self._pairs(YES, NO) for item in pair}
+        for one, other in self._pairs(YES):
+            parents[_root(parents, one)] = _root(parents, other)
+        return {item: _root(parents, item) for item in parents}
+
+    def _pairs(self, *wanted: str) -> Iterator[Pair]:
+        return (pair for pair, answer in self.answers.items() if answer in wanted)
+
+    @cached_property
+    def _apart(self) -> frozenset[Pair]:
+        return frozenset(_ordered(self._groups[one], self._groups[other]) for one, other in self._pairs(NO))
+
+    @cached_property
+    def _spoilt(self) -> frozenset[str]:
+        """The groups that an answer says are not one."""
+        return frozenset(one for one, other in self._apart if one == other)
+
+    @cached_property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """The noes that a chain of yeses contradicts, each with a shortest chain."""
+        found = [pair for pair in self._pairs(NO) if self._groups[pair[0]] == self._groups[pair[1]]]
+        neighbours = _neighbours(self._pairs(YES)) if found else {}
+        return tuple(Contradiction(pair, _chain(neighbours, pair)) for pair in sorted(found))
+
+
+def _ordered(one: str, other: str) -> Pair:
+    return (one, other) if one <= other else (other, one)
+
+
+def _root(parents: dict[str, str], item: str) -> str:
+    """Find what stands for the item's group, and shorten the way there."""
+    while parents[item] != item:
+        parents[item] = parents[parents[item]]
+        item = parents[item]
+    return item
+
+
+def _neighbours(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, []).append(other)
+        found.setdefault(other, []).append(one)
+    return found
+
+
+def _chain(neighbours: Mapping[str, list[str]], pair: Pair) -> tuple[str, ...]:
+    """Find a shortest way from one item of a pair to the other."""
+    start, goal = pair
+    before = {start: start}
+    waiting = deque([start])
+    while goal not in before:
+        item = waiting.popleft()
+        for other in sorted(neighbours[item]):
+            if other not in before:
+                before[other] = item
+                waiting.append(other)
+    chain = [goal]
+    while chain[-1] != start:
+        chain.append(before[chain[-1]])
+    return tuple(reversed(chain))
