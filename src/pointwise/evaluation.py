@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,18 +17,13 @@ from pointwise.answers.levels import lift_overall, list_slices, tabulate_cluster
 from pointwise.answers.mistakes import Kind, Mistakes, find_mistakes
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
-from pointwise.core import alignment
-from pointwise.core.alignment import Tally
-from pointwise.core.confusion import Totals, confuse
+from pointwise.columns import ACTUAL, IDEAL, ITEM
+from pointwise.core.common import find_common_items
 from pointwise.core.coverage import Coverage, Scope, coverage_of
-from pointwise.core.crosstab import cross_tabulate, is_weighted
-from pointwise.core.evidence import Evidence
+from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, Source, choose_engine
-from pointwise.engines.queries import count, examples, only_row
-from pointwise.errors import InputError, UnknownMetricError, UsageError, WeightError
-from pointwise.inputs.checks import check_repeats
+from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
@@ -36,13 +31,11 @@ from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related
 from pointwise.store.manifest import Manifest
 from pointwise.store.runs import (
-    Findings,
-    check_place,
     read_evidence,
     read_options,
     read_run,
     read_sources,
-    write_run,
+    save,
 )
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
@@ -52,9 +45,6 @@ from pointwise.uncertainty.intervals import Interval
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots
-
-_SMALL_TRUTH = 4
-"""A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
 
 _HIGH_OUTSIDE_SHARE = 0.05
 _HIGH_MISSING_SHARE = 0.05
@@ -149,114 +139,11 @@ def _as_specs(slices: Any) -> tuple[Any, ...]:
 
 
 def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics: tuple[Metric, ...]) -> Evaluation:
-    """Run the steps on inputs that were read: align, cross-tabulate, and put the confusion matrices together."""
-    keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
-    if not keeps_outside or options.missing == "singleton":
-        check_repeats(inputs.ideal, engine)
-    phase("aligning")
-    aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
-    for table in inputs.joined:
-        if len(table.frame.collect_schema().names()) > 1:
-            aligned = aligned.join(table.frame, on=ITEM, how="left")
-    pairs, aligned = _pair_up(aligned, engine)
-    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
-    rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
-    alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
-    items = _items(aligned, counts, inputs, engine, options=options)
-    phase("cross-tabulating")
-    is_padded = options.missing == "singleton" and counts.missing
-    bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
-    bare = bare.drop(BAD_WEIGHTS, strict=False)
-    others = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside, options=options)
-    totals = _totals(bare, others, engine)
-    cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
-    scope = Scope(inputs, pairs, counts, keeps_outside=keeps_outside)
-    return Evaluation(
-        evidence=Evidence(engine, items, cells, totals, inputs.attributes),
-        metrics=metrics,
-        options=options,
-        sources=inputs.sources,
-        find_coverage=lambda: scope.coverage(cells, engine),
-    )
-
-
-def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> tuple[nw.LazyFrame, nw.LazyFrame]:
-    """Hold the pairs of clusters that items are in, and the items, without joining twice.
-
-    An engine that holds frames at once holds the items first. One that holds them from their first use on goes through
-    the join for the pairs alone: holding all items would cost more than that, and not every user asks for them.
-    """
-    if engine.holds_at_once:
-        aligned = engine.checkpoint(aligned)
-    flagged, carry = aligned, []
-    if is_weighted(aligned):
-        is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
-        flagged, carry = aligned.with_columns(is_bad.alias(BAD_WEIGHTS)), [BAD_WEIGHTS]
-    pairs = cross_tabulate(flagged, carry=carry, hold=engine.checkpoint)
-    return pairs, aligned if engine.holds_at_once else engine.checkpoint(aligned)
-
-
-def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
-    if options.missing == "error" and counts.missing:
-        lacking = aligned.filter(nw.col(ACTUAL).is_null())
-        many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
-        raise InputError(
-            f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
-            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
-        )
-    if options.missing == "singleton":
-        aligned = alignment.pad_missing(aligned)
-        counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
-    items = alignment.common_items(aligned)
-    tables = [inputs.ideal, inputs.actual, *inputs.joined]
-    source = next((t for t in tables if t.role == inputs.weight_role), None)
-    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
-    return items
-
-
-def _outside_members(
-    cells: nw.LazyFrame,
-    aligned: nw.LazyFrame,
-    inputs: Inputs,
-    engine: Engine,
-    *,
-    keeps_outside: bool,
-    options: Options,
-) -> nw.LazyFrame | None:
-    """Sum the members of touched actual clusters that the truth does not list, where they count as wrong."""
-    if options.outside == "ignore":
-        return None
-    if inputs.weight_role == inputs.ideal.role:
-        raise UsageError(
-            "outside='wrong' needs the weights of items that the truth does not list, but the weights come from the "
-            "ideal clustering. Give them as a column of the actual clustering or as a table (weights=...)."
-        )
-    outside = alignment.outside_items(aligned)
-    if not keeps_outside:
-        outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
-        if inputs.weights is not None:
-            outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
-    outside = alignment.touching(outside, cells)
-    weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
-    outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
-    check_repeats(replace(inputs.actual, frame=outside), engine)
-    bad = outside.filter(alignment.is_bad_weight())
-    number = count(bad, engine)
-    if number:
-        raise WeightError(
-            f"{format_count(number, 'item')} outside the truth without a positive finite weight, e.g. "
-            f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
-        )
-    grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
-    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64))
-
-
-def _totals(cells: nw.LazyFrame, outside: nw.LazyFrame | None, engine: Engine) -> Totals:
-    parts = [cells.select(nw.col(ITEMS), nw.col(TP).alias(WEIGHT))]
-    if outside is not None:
-        parts.append(outside.select(ITEMS, WEIGHT))
-    rows = [only_row(p.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum()), engine) for p in parts]
-    return Totals(sum(int(r[ITEMS] or 0) for r in rows), sum(float(r[WEIGHT] or 0) for r in rows))
+    """Evaluate inputs that were read: find the common items, and establish what each of them sees."""
+    common = find_common_items(inputs, engine, options=options)
+    evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
+    scope = Scope(inputs, common, evidence.cells, engine)
+    return Evaluation(evidence, metrics, options, inputs.sources, scope)
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +157,7 @@ class Evaluation:
         metrics: What the tables show.
         options: How the inputs were read.
         sources: The tables that were read, by role.
-        find_coverage: Counts what is common and what is left out.
+        scope: What coverage is computed from, or coverage itself where it is known.
         shows_intervals: Whether the overall metrics and the slices show intervals.
     """
 
@@ -278,13 +165,13 @@ class Evaluation:
     metrics: tuple[Metric, ...]
     options: Options
     sources: Mapping[str, Source]
-    find_coverage: Callable[[], Coverage]
+    scope: Scope | Coverage
     shows_intervals: bool = True
 
     @cached_property
     def coverage(self) -> Coverage:
         """How far the truth covers the actual clustering."""
-        return self.find_coverage()
+        return self.scope.coverage if isinstance(self.scope, Scope) else self.scope
 
     @cached_property
     def overall(self) -> Overall:
@@ -294,7 +181,7 @@ class Evaluation:
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
-        return replace(self, metrics=find_metrics(names), find_coverage=lambda: self.coverage)
+        return replace(self, metrics=find_metrics(names))
 
     def by_ideal_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
         """Average the metrics over the items of each ideal cluster."""
@@ -386,7 +273,7 @@ class Evaluation:
         table = read_attributes(self.evidence.engine, attributes, options=self.options, sources=self.sources)
         evidence = self.evidence.with_attributes(table)
         sources = {**self.sources, table.role: table.source}
-        return replace(self, evidence=evidence, sources=sources, find_coverage=lambda: self.coverage)
+        return replace(self, evidence=evidence, sources=sources)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the evaluation as a folder that `load` reads, with the metrics of every item.
@@ -403,9 +290,7 @@ class Evaluation:
         Raises:
             RunError: There is something at the path already, or it cannot be written.
         """
-        check_place(Path(path), overwrite=overwrite)
-        found = Findings(self.evidence, self.metrics, self.options, self.sources, self.coverage, self.overall)
-        return write_run(found, path, overwrite=overwrite)
+        return save(self, path, overwrite=overwrite)
 
     def bootstrap(
         self, *, metrics: Sequence[str] | str | None = None, resamples: int = RESAMPLES, seed: int = 0
@@ -519,13 +404,12 @@ def load(
     phase("reading")
     chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
     folder, manifest = read_run(path, verify=verify)
-    coverage = coverage_of(manifest.coverage)
     return Evaluation(
         evidence=read_evidence(folder, manifest, chosen),
         metrics=_known_metrics(manifest, folder),
         options=read_options(manifest),
         sources=read_sources(manifest),
-        find_coverage=lambda: coverage,
+        scope=coverage_of(manifest.coverage),
     )
 
 

@@ -238,9 +238,10 @@ def history(
 
 
 def _as_table(source: Any) -> MetricTable:
-    if isinstance(source, Comparison):
-        return source.overall
-    return source if isinstance(source, MetricTable) else list_runs(source)
+    if isinstance(source, (str, os.PathLike)):
+        return list_runs(source)
+    table: MetricTable = source if isinstance(source, MetricTable) else source.overall
+    return table
 
 
 def _usual(columns: Iterable[str]) -> list[str]:

@@ -12,12 +12,11 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.levels import needed_columns
 from pointwise.answers.slices import read_slicing
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
-from pointwise.core.confusion import Totals, confuse
 from pointwise.core.coverage import Coverage
-from pointwise.core.crosstab import cross_tabulate, is_weighted
-from pointwise.core.evidence import Evidence
+from pointwise.core.crosstab import cross_tabulate
+from pointwise.core.evidence import Evidence, establish
 from pointwise.engines import Engine, Source
-from pointwise.engines.queries import count, only_row
+from pointwise.engines.queries import count
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
 
@@ -47,11 +46,7 @@ def rehome(evaluation: Evaluation, engine: Engine) -> Evaluation:
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
     items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
     moved = [_moved(frame, evidence.engine, engine) for frame in (items, evidence.cells)]
-    return replace(
-        evaluation,
-        evidence=Evidence(engine, moved[0], moved[1], evidence.totals),
-        find_coverage=lambda: evaluation.coverage,
-    )
+    return replace(evaluation, evidence=Evidence(engine, moved[0], moved[1], evidence.totals))
 
 
 def _moved(frame: nw.LazyFrame, engine: Engine, target: Engine) -> nw.LazyFrame:
@@ -116,22 +111,13 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     evidence = evaluation.evidence
     engine = evidence.engine
     items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
-    bare = cross_tabulate(items, hold=engine.checkpoint)
-    sums = only_row(bare.select(nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT)), engine)
-    if not sums[ITEMS]:
+    if not count(items.select(ITEM).head(1), engine):
         raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
-    outside = _outside_members(evidence, bare)
-    extra = only_row(outside.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum()), engine)
-    totals = Totals(int(sums[ITEMS]) + int(extra[ITEMS] or 0), float(sums[WEIGHT]) + float(extra[WEIGHT] or 0.0))
-    others = outside if extra[ITEMS] else None
-    cells = confuse(bare, totals, outside=others, is_weighted=is_weighted(items), hold=engine.checkpoint)
-    return replace(
-        evaluation,
-        evidence=replace(evidence, items=items, cells=cells, totals=totals),
-        find_coverage=lambda: _restricted_coverage(
-            evaluation.coverage, int(sums[ITEMS]), float(sums[WEIGHT]), cells, engine
-        ),
-    )
+    pairs = cross_tabulate(items, hold=engine.checkpoint)
+    outside = _outside_members(evidence, pairs) if evaluation.options.outside != "ignore" else None
+    restricted = establish(items, engine, pairs=pairs, outside=outside, attributes=evidence.attributes)
+    scope = _restricted_coverage(evaluation.coverage, restricted)
+    return replace(evaluation, evidence=restricted, scope=scope)
 
 
 def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
@@ -145,9 +131,11 @@ def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
     return members.filter(nw.col(ITEMS) > 0).join(touched, on=ACTUAL, how="inner")
 
 
-def _restricted_coverage(own: Coverage, items: int, weight: float, cells: nw.LazyFrame, engine: Engine) -> Coverage:
+def _restricted_coverage(own: Coverage, evidence: Evidence) -> Coverage:
+    items, weight = count(evidence.items.select(ITEM), evidence.engine), evidence.common_weight
+
     def touched(side: str) -> int:
-        return count(cells.group_by(side).agg(nw.len().alias("_cells")), engine)
+        return count(evidence.cells.group_by(side).agg(nw.len().alias("_cells")), evidence.engine)
 
     return replace(
         own,

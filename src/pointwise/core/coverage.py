@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
 from pointwise.core import alignment
-from pointwise.core.alignment import Tally
+from pointwise.core.common import Common
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, total
 from pointwise.inputs.reading import Inputs
@@ -98,15 +98,16 @@ class Scope:
     """What coverage is computed from: everything that was read, common or not."""
 
     inputs: Inputs
-    pairs: nw.LazyFrame  # of clusters, also of items that one side lacks
-    counts: Tally
-    keeps_outside: bool
+    common: Common
+    cells: nw.LazyFrame
+    engine: Engine
 
-    def coverage(self, cells: nw.LazyFrame, engine: Engine) -> Coverage:
-        """Count what is common and what is left out."""
-        counts = self.counts
-        outside_items, outside_weight = self._outside(cells, engine)
-        is_ideal = self.pairs.filter(~nw.col(IDEAL).is_null())
+    @cached_property
+    def coverage(self) -> Coverage:
+        """Count what is common and what is left out, once."""
+        counts, pairs = self.common.counts, self.common.all_pairs
+        outside_items, outside_weight = self._outside()
+        is_ideal = pairs.filter(~nw.col(IDEAL).is_null())
         return Coverage(
             ideal_items=self.inputs.rows[0],
             actual_items=self.inputs.rows[1],
@@ -114,38 +115,40 @@ class Scope:
             missing_items=counts.missing,
             outside_items=outside_items,
             ideal_weight=_plus(counts.common_weight, counts.missing_weight),
-            actual_weight=self._actual_weight(engine),
+            actual_weight=self._actual_weight(),
             common_weight=counts.common_weight,
             missing_weight=counts.missing_weight,
             outside_weight=outside_weight,
-            ideal_clusters=_distinct(is_ideal, IDEAL, engine),
-            ideal_clusters_touched=_distinct(alignment.common_items(self.pairs), IDEAL, engine),
-            actual_clusters_touched=_distinct(alignment.common_items(self.pairs), ACTUAL, engine),
-            count_actual_clusters=lambda: _distinct(self.inputs.actual.frame, CLUSTER, engine),
+            ideal_clusters=_distinct(is_ideal, IDEAL, self.engine),
+            ideal_clusters_touched=_distinct(alignment.common_items(pairs), IDEAL, self.engine),
+            actual_clusters_touched=_distinct(alignment.common_items(pairs), ACTUAL, self.engine),
+            count_actual_clusters=lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine),
         )
 
-    def _outside(self, cells: nw.LazyFrame, engine: Engine) -> tuple[int, float | None]:
-        if self.keeps_outside:
-            members = alignment.touching(alignment.outside_items(self.pairs), cells)
-            tally = alignment.read_tally(engine.collect(alignment.tally(members)).to_pylist())
+    def _outside(self) -> tuple[int, float | None]:
+        common = self.common
+        if common.keeps_outside:
+            members = alignment.touching(alignment.outside_items(common.all_pairs), self.cells)
+            tally = alignment.read_tally(self.engine.collect(alignment.tally(members)).to_pylist())
             return tally.outside, tally.outside_weight
-        members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), cells)
-        items = count(members.select(ACTUAL), engine) - self.counts.common
+        members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.cells)
+        items = count(members.select(ACTUAL), self.engine) - common.counts.common
         if self.inputs.weight_role is None:
             return items, float(items)
         if WEIGHT not in members.collect_schema().names():
             return items, None
-        return items, max(0.0, total(members, WEIGHT, engine) - self.counts.common_weight)
+        return items, max(0.0, total(members, WEIGHT, self.engine) - common.counts.common_weight)
 
-    def _actual_weight(self, engine: Engine) -> float | None:
+    def _actual_weight(self) -> float | None:
+        counts = self.common.counts
         if self.inputs.weight_role is None:
             return float(self.inputs.rows[1])
-        if self.keeps_outside:
-            return _plus(self.counts.common_weight, self.counts.outside_weight)
+        if self.common.keeps_outside:
+            return _plus(counts.common_weight, counts.outside_weight)
         frame = self.inputs.actual.frame
         if WEIGHT not in frame.collect_schema().names():
             return None
-        return total(frame, WEIGHT, engine)
+        return total(frame, WEIGHT, self.engine)
 
 
 def _plus(a: float, b: float | None) -> float | None:

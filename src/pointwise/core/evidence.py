@@ -9,18 +9,57 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEM, RESERVED, WEIGHT
-from pointwise.core.confusion import Totals
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, RESERVED, TP, WEIGHT
+from pointwise.core.confusion import Totals, confuse
+from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples, total
+from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.ids import join_id
 from pointwise.inputs.reading import with_columns
 from pointwise.inputs.tables import Table
+
+
+def establish(
+    items: nw.LazyFrame,
+    engine: Engine,
+    *,
+    pairs: nw.LazyFrame | None = None,
+    outside: nw.LazyFrame | None = None,
+    attributes: Table | None = None,
+) -> Evidence:
+    """Establish what every item sees of two clusterings: the cells that items are in, with their confusion matrices.
+
+    Everything that judges one clustering by another enters here, whatever the two are.
+
+    Args:
+        items: Items with both of their clusters: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item
+            weighs 1, and columns to slice by.
+        engine: Where they live.
+        pairs: The pairs of clusters that they are in, if these were counted already.
+        outside: Members of actual clusters that are not among the items and count as wrong, with columns
+            `actual_cluster`, `items` and `weight`.
+        attributes: A table to take further slice columns from.
+
+    Raises:
+        NoCommonItemsError: There is no item.
+    """
+    bare = cross_tabulate(items, hold=engine.checkpoint) if pairs is None else pairs
+    sums = [_sum(bare, TP, engine), *([_sum(outside, WEIGHT, engine)] if outside is not None else [])]
+    if not sums[0].items:
+        raise NoCommonItemsError("There is no item that both clusterings have.")
+    totals = Totals(sum(s.items for s in sums), sum(s.weight for s in sums))
+    cells = confuse(bare, totals, outside=outside, is_weighted=is_weighted(items), hold=engine.checkpoint)
+    return Evidence(engine, items, cells, totals, attributes)
+
+
+def _sum(rows: nw.LazyFrame, weight: str, engine: Engine) -> Totals:
+    sums = only_row(rows.select(nw.col(ITEMS).sum(), nw.col(weight).sum()), engine)
+    return Totals(int(sums[ITEMS] or 0), float(sums[weight] or 0.0))
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.levels import list_slices, needed_columns, tabulate_clusters
 from pointwise.answers.slices import Key, read_slicing
-from pointwise.answers.tables import Overall
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
@@ -31,7 +30,6 @@ from pointwise.columns import (
     WEIGHT,
 )
 from pointwise.core.confusion import Totals
-from pointwise.core.coverage import Coverage
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
@@ -53,6 +51,9 @@ from pointwise.store.manifest import (
 )
 from pointwise.version import __version__
 
+if TYPE_CHECKING:
+    from pointwise.evaluation import Evaluation
+
 _CELLS = (
     IDEAL,
     ACTUAL,
@@ -73,29 +74,17 @@ _ITEMS = (ITEM, IDEAL, ACTUAL, WEIGHT)
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What of an evaluation is stored."""
-
-    evidence: Evidence
-    metrics: tuple[Metric, ...]
-    options: Options
-    sources: Mapping[str, Source]
-    coverage: Coverage
-    overall: Overall
-
-
-@dataclass(frozen=True)
 class StoredSource(Source):
     """A table that a stored run was made from, which is not read again."""
 
     facts: Mapping[str, Any] | None = None
 
 
-def write_run(findings: Findings, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """Store a run; the folder appears when it is complete.
 
     Args:
-        findings: What to store.
+        evaluation: What to store.
         path: The folder to make.
         overwrite: Whether to replace a run that is there already.
     """
@@ -103,14 +92,14 @@ def write_run(findings: Findings, path: str | os.PathLike[str], *, overwrite: bo
     check_place(target, overwrite=overwrite)
     phase("writing")
     with _translated_errors(target), whole_folder(target, overwrite=overwrite) as folder:
-        items, specs = _stored_items(findings)
-        names = _stored_names(items, findings.metrics)
-        engine = findings.evidence.engine
-        tables = _tables(findings, items.rename({c: n for c, n in names.items() if c != n}))
+        items, specs = _stored_items(evaluation)
+        names = _stored_names(items, evaluation.metrics)
+        engine = evaluation.evidence.engine
+        tables = _tables(evaluation, items.rename({c: n for c, n in names.items() if c != n}))
         for name, frame in tables.items():
             engine.write(frame, folder / f"{name}.parquet")
         files = {name: describe_table(folder, name) for name in tables}
-        manifest = _manifest(findings, specs, names)
+        manifest = _manifest(evaluation, specs, names)
         write_manifest(folder, replace(manifest, tables=files))
     return target
 
@@ -159,10 +148,10 @@ def _translated_errors(path: Path) -> Iterator[None]:
         raise RunError(f"The run {str(path)!r} cannot be stored: {error.strerror or error}.") from error
 
 
-def _stored_items(findings: Findings) -> tuple[nw.LazyFrame, list[list[str]]]:
+def _stored_items(evaluation: Evaluation) -> tuple[nw.LazyFrame, list[list[str]]]:
     """Return the items with all columns that the slices need, and the slices as text."""
-    evidence = findings.evidence
-    cuts = [read_slicing(spec, evidence.slice_schema) for spec in findings.options.slices]
+    evidence = evaluation.evidence
+    cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
     items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
     taken = {c.lower() for c in items.collect_schema().names()}
     computed: dict[str, nw.Expr] = {}
@@ -199,8 +188,8 @@ def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, s
     return names
 
 
-def _tables(findings: Findings, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
-    evidence, metrics = findings.evidence, findings.metrics
+def _tables(evaluation: Evaluation, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
+    evidence, metrics = evaluation.evidence, evaluation.metrics
     # The metrics are computed after the join, which has the less to hold in memory.
     joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
     matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
@@ -211,23 +200,23 @@ def _tables(findings: Findings, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
         "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
         "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
     }
-    if findings.options.slices:
-        tables["slices"] = list_slices(evidence, findings.options.slices, metrics).lazy()
+    if evaluation.options.slices:
+        tables["slices"] = list_slices(evidence, evaluation.options.slices, metrics).lazy()
     return tables
 
 
-def _manifest(findings: Findings, specs: list[list[str]], names: dict[str, str]) -> Manifest:
-    totals = findings.evidence.totals
+def _manifest(evaluation: Evaluation, specs: list[list[str]], names: dict[str, str]) -> Manifest:
+    totals = evaluation.evidence.totals
     return Manifest(
         format_version=FORMAT_VERSION,
         pointwise_version=__version__,
         created=now(),
-        inputs={role: _describe_source(source) for role, source in findings.sources.items()},
-        options=asdict(replace(findings.options, slices=tuple(specs))),
-        metrics=[m.name for m in findings.metrics],
+        inputs={role: _describe_source(source) for role, source in evaluation.sources.items()},
+        options=asdict(replace(evaluation.options, slices=tuple(specs))),
+        metrics=[m.name for m in evaluation.metrics],
         totals={ITEMS: totals.items, WEIGHT: totals.weight},
-        coverage=findings.coverage.to_dict(),
-        overall=findings.overall.to_dict(),
+        coverage=evaluation.coverage.to_dict(),
+        overall=evaluation.overall.to_dict(),
         slice_columns=names,
     )
 

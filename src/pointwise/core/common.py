@@ -1,0 +1,133 @@
+"""Common items: those that both clusterings have, as the policies want them, and what lies outside of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, WEIGHT
+from pointwise.core import alignment
+from pointwise.core.alignment import Tally
+from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.engines.base import Engine
+from pointwise.engines.queries import count, examples
+from pointwise.errors import InputError, UsageError, WeightError
+from pointwise.inputs.checks import check_repeats
+from pointwise.inputs.options import Options
+from pointwise.inputs.reading import Inputs
+from pointwise.progress import phase
+from pointwise.text.values import format_count
+
+_SMALL_TRUTH = 4
+"""A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """What two clusterings have in common, and what they do not.
+
+    Args:
+        items: The common items: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item weighs 1, and
+            the columns that slices were announced for.
+        pairs: The pairs of clusters that the common items are in, as `cross_tabulate` gives them.
+        outside: Members of touched actual clusters that the truth does not list, where they count as wrong.
+        all_pairs: The pairs of clusters of all items, also of those that one side lacks.
+        counts: How many items there are of each kind.
+        keeps_outside: Whether `all_pairs` has the items that only the actual clustering has.
+    """
+
+    items: nw.LazyFrame
+    pairs: nw.LazyFrame
+    outside: nw.LazyFrame | None
+    all_pairs: nw.LazyFrame
+    counts: Tally
+    keeps_outside: bool
+
+
+def find_common_items(inputs: Inputs, engine: Engine, *, options: Options) -> Common:
+    """Join the two clusterings, check what the join shows, and apply the policies."""
+    keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
+    if not keeps_outside or options.missing == "singleton":
+        check_repeats(inputs.ideal, engine)
+    phase("aligning")
+    aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
+    for table in inputs.joined:
+        if len(table.frame.collect_schema().names()) > 1:
+            aligned = aligned.join(table.frame, on=ITEM, how="left")
+    pairs, aligned = _pair_up(aligned, engine)
+    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
+    rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
+    alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
+    items = _items(aligned, counts, inputs, engine, options=options)
+    phase("cross-tabulating")
+    is_padded = options.missing == "singleton" and counts.missing
+    bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
+    bare = bare.drop(BAD_WEIGHTS, strict=False)
+    outside = None
+    if options.outside != "ignore":
+        outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
+    return Common(items, bare, outside, pairs, counts, keeps_outside)
+
+
+def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> tuple[nw.LazyFrame, nw.LazyFrame]:
+    """Hold the pairs of clusters that items are in, and the items, without joining twice.
+
+    An engine that holds frames at once holds the items first. One that holds them from their first use on goes through
+    the join for the pairs alone: holding all items would cost more than that, and not every user asks for them.
+    """
+    if engine.holds_at_once:
+        aligned = engine.checkpoint(aligned)
+    flagged, carry = aligned, []
+    if is_weighted(aligned):
+        is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
+        flagged, carry = aligned.with_columns(is_bad.alias(BAD_WEIGHTS)), [BAD_WEIGHTS]
+    pairs = cross_tabulate(flagged, carry=carry, hold=engine.checkpoint)
+    return pairs, aligned if engine.holds_at_once else engine.checkpoint(aligned)
+
+
+def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
+    if options.missing == "error" and counts.missing:
+        lacking = aligned.filter(nw.col(ACTUAL).is_null())
+        many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
+        raise InputError(
+            f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
+            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
+        )
+    if options.missing == "singleton":
+        aligned = alignment.pad_missing(aligned)
+        counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
+    items = alignment.common_items(aligned)
+    tables = [inputs.ideal, inputs.actual, *inputs.joined]
+    source = next((t for t in tables if t.role == inputs.weight_role), None)
+    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
+    return items
+
+
+def _outside_members(
+    cells: nw.LazyFrame, aligned: nw.LazyFrame, inputs: Inputs, engine: Engine, *, keeps_outside: bool
+) -> nw.LazyFrame:
+    """Sum the members of touched actual clusters that the truth does not list."""
+    if inputs.weight_role == inputs.ideal.role:
+        raise UsageError(
+            "outside='wrong' needs the weights of items that the truth does not list, but the weights come from the "
+            "ideal clustering. Give them as a column of the actual clustering or as a table (weights=...)."
+        )
+    outside = alignment.outside_items(aligned)
+    if not keeps_outside:
+        outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")
+        if inputs.weights is not None:
+            outside = outside.join(inputs.weights.frame, on=ITEM, how="left")
+    outside = alignment.touching(outside, cells)
+    weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
+    outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
+    check_repeats(replace(inputs.actual, frame=outside), engine)
+    bad = outside.filter(alignment.is_bad_weight())
+    number = count(bad, engine)
+    if number:
+        raise WeightError(
+            f"{format_count(number, 'item')} outside the truth without a positive finite weight, e.g. "
+            f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
+        )
+    grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
+    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64))
