@@ -124,5 +124,23 @@ def test_a_gate_that_checks_nothing_is_refused(rules, message):
 def test_a_baseline_with_another_truth_is_refused():
     evaluation = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1})
     other = pw.evaluate(ideal={"a": 1}, actual={"a": 1})
-    with pytest.raises(InputError, match="another truth"):
+    with pytest.raises(InputError, match="one truth has"):
         pw.gate(evaluation, baseline=other, max_drop={"recall": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("baseline", "problem"),
+    [
+        ({"outside": "wrong"}, "outside='wrong'"),
+        ({"missing": "singleton"}, "missing='singleton'"),
+        ({"weights": {"a": 2, "b": 2, "c": 2}}, "weight"),
+        ({"ideal": {"a": 1, "b": 2, "c": 2}}, "ideal cluster"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_a_baseline_that_was_evaluated_otherwise_is_refused(baseline, problem):
+    truth, actual = {"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}
+    run = pw.evaluate(ideal=truth, actual=actual)
+    other = pw.evaluate(**{"ideal": truth, "actual": actual} | baseline)
+    with pytest.raises(InputError, match=problem):
+        pw.gate(run, baseline=other, max_drop={"precision": 0.5})

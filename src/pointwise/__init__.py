@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pointwise import datasets
     from pointwise.answers.mistakes import Mistake, Mistakes
     from pointwise.answers.tables import MetricTable, Overall
-    from pointwise.comparison.comparison import Comparison, compare, load_comparison
+    from pointwise.comparison.comparing import compare
+    from pointwise.comparison.comparison import Comparison, load_comparison
     from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
@@ -64,7 +65,7 @@ _HOMES = {
     "PointwiseError": "pointwise.errors",
     "RunError": "pointwise.errors",
     "col": "narwhals.stable.v2",
-    "compare": "pointwise.comparison.comparison",
+    "compare": "pointwise.comparison.comparing",
     "datasets": "pointwise",
     "distance": "pointwise.comparison.distances",
     "distance_matrix": "pointwise.comparison.distances",

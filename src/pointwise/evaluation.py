@@ -116,7 +116,7 @@ def evaluate(
         0.75
     """
     chosen = find_metrics(metrics)
-    options = Options(item, cluster, weight, _as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
+    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
     sources = (ideal, actual, weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
@@ -132,7 +132,8 @@ def evaluate(
     return replace(evaluation, shows_intervals=intervals)
 
 
-def _as_specs(slices: Any) -> tuple[Any, ...]:
+def as_specs(slices: Any) -> tuple[Any, ...]:
+    """List the slices that a user gives, who may give a single one as it is."""
     if isinstance(slices, (str, nw.Expr)):
         return (slices,)
     return tuple(slices or ())

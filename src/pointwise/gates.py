@@ -9,8 +9,9 @@ from typing import Any
 
 from pointwise.answers.slices import SIZES, read_slicing
 from pointwise.columns import ITEMS
+from pointwise.comparison.common_ground import check_same_truth
 from pointwise.core.metrics import find_metric
-from pointwise.errors import InputError, UsageError
+from pointwise.errors import UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count, format_key, format_metric, format_share
@@ -128,7 +129,7 @@ def gate(
     if bool(max_drop) != (baseline is not None):
         raise UsageError("baseline=... and max_drop=... belong together: give both or neither.")
     if baseline is not None:
-        _check_same_truth(evaluation, baseline)
+        check_same_truth({"the run": evaluation, "the baseline": baseline})
     checks = list(_coverage_check(evaluation, min_coverage))
     if rules:
         specs = [slices] if isinstance(slices, str) else list(slices)
@@ -150,16 +151,6 @@ def _rules(
         for metric, limit in limits.items():
             _check_limit(rule, metric, limit)
     return [(metric, rule, limit) for rule, limits in named for metric, limit in limits.items()]
-
-
-def _check_same_truth(evaluation: Evaluation, baseline: Evaluation) -> None:
-    for number in ("ideal_items", "ideal_clusters"):
-        ours, theirs = getattr(evaluation.coverage, number), getattr(baseline.coverage, number)
-        if ours != theirs:
-            raise InputError(
-                f"The baseline was evaluated against another truth: it has {theirs:,} {number.replace('_', ' ')}, the "
-                f"run {ours:,}. Evaluate both against the same truth."
-            )
 
 
 def _check_limit(rule: str, metric: str, limit: float) -> None:

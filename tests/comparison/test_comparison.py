@@ -158,8 +158,8 @@ def test_different_items_are_said_and_can_be_shared(three):
         outside="wrong",
     )
     assert shared[names[1]].overall.to_dict() == pytest.approx(reduced.overall.to_dict(), rel=1e-12)
-    assert shared[names[1]].coverage.common_items == 9752
-    assert shared[names[1]].coverage.missing_items == 13_467 - 9752
+    assert shared[names[1]].coverage.common_items == 13467  # what it covers is its own matter
+    assert shared[names[1]].coverage.missing_items == 0
 
 
 @settings(max_examples=8)

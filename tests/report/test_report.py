@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import pointwise as pw
 from browser import Browser, open_browser
 from pointwise.cli import app
-from pointwise.comparison.comparison import Comparison, compare
+from pointwise.comparison.comparing import compare
+from pointwise.comparison.comparison import Comparison
 from pointwise.report import sentences
 from pointwise.report.grids import MOST_TEXT, clip
 from pointwise.text.values import format_difference, format_metric, format_weight

@@ -47,8 +47,8 @@ def compare(
     slices: options.Slices = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
-    outside: options.OutsidePolicy = "ignore",
-    missing: options.MissingPolicy = "drop",
+    outside: options.OutsidePolicy = None,
+    missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
     intervals: options.Intervals = True,
@@ -74,8 +74,8 @@ def compare(
       pointwise compare runs/monday runs/tuesday
     """
     settings = options.read_settings(locals())
+    from pointwise.comparison.comparing import compare as compare_clusterings
     from pointwise.comparison.comparison import check_comparison_place
-    from pointwise.comparison.comparison import compare as compare_clusterings
 
     if save is not None:
         check_comparison_place(Path(save), overwrite=overwrite)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pointwise.comparison.comparison import Comparison, compare
+from pointwise.comparison.comparing import compare
+from pointwise.comparison.comparison import Comparison
 from pointwise.datasets import patentsview
 from pointwise.errors import MissingExtraError
 from pointwise.evaluation import evaluate

@@ -36,8 +36,8 @@ def evaluate(
     slices: options.Slices = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
-    outside: options.OutsidePolicy = "ignore",
-    missing: options.MissingPolicy = "drop",
+    outside: options.OutsidePolicy = None,
+    missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
     save: Annotated[

@@ -43,15 +43,17 @@ Weights = Annotated[
     str | None, typer.Option(metavar="FILE", help="A table of items and their weights.", rich_help_panel=_READING)
 ]
 OutsidePolicy = Annotated[
-    Outside,
+    Outside | None,
     typer.Option(
+        show_default="ignore",
         help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
         rich_help_panel=_POLICIES,
     ),
 ]
 MissingPolicy = Annotated[
-    Missing,
+    Missing | None,
     typer.Option(
+        show_default="drop",
         help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
         rich_help_panel=_POLICIES,
     ),
@@ -196,7 +198,8 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         given: All that a command was given, by name.
     """
-    return {name: read(given[name]) for name, read in _SETTINGS.items()}
+    settings = {name: read(given[name]) for name, read in _SETTINGS.items()}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _as_given(value: Any) -> Any:
@@ -237,7 +240,7 @@ def read_unassigned(given: Sequence[str] | None) -> Any:
     policies = read_columns(given)
     if isinstance(policies, dict):
         return {side: names[-1] for side, names in policies.items()}
-    return policies or "error"
+    return policies
 
 
 def read_label(text: str) -> int | str:
@@ -259,7 +262,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "outside": _as_given,
     "missing": _as_given,
     "unassigned": read_unassigned,
-    "unassigned_labels": lambda labels: [read_label(label) for label in labels or ()],
+    "unassigned_labels": lambda labels: [read_label(label) for label in labels] if labels else None,
     "intervals": _as_given,
     "memory_limit": _as_given,
     "threads": _as_given,

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.levels import needed_columns
 from pointwise.answers.slices import read_slicing
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, WEIGHT
-from pointwise.core.coverage import Coverage
+from pointwise.core.alignment import present_items, touching
 from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.evidence import Evidence, establish
 from pointwise.engines import Engine, Source
@@ -61,16 +61,16 @@ def check_same_truth(evaluations: Mapping[str, Evaluation]) -> None:
     """
     (first, reference), *others = evaluations.items()
     for name, evaluation in others:
-        for problem in _differences(reference, evaluation):
+        for problem in _differences(reference, rehome(evaluation, reference.evidence.engine)):
             raise InputError(
-                f"The variants {first!r} and {name!r} cannot be compared: {problem}. Evaluate both against the same "
+                f"{first!r} and {name!r} cannot be compared: {problem}. Evaluate both against the same "
                 "truth, with the same weights and policies."
             )
 
 
 def _differences(one: Evaluation, other: Evaluation) -> list[str]:
-    for policy in ("outside", "missing"):
-        values = getattr(one.options, policy), getattr(other.options, policy)
+    for policy in ("outside", "missing", "unassigned", "unassigned_labels"):
+        values = [_plain(getattr(e.options, policy)) for e in (one, other)]
         if values[0] != values[1]:
             return [f"one was evaluated with {policy}={values[0]!r}, the other with {policy}={values[1]!r}"]
     for number in ("ideal_items", "ideal_clusters"):
@@ -78,6 +78,13 @@ def _differences(one: Evaluation, other: Evaluation) -> list[str]:
         if counts[0] != counts[1]:
             return [f"one truth has {counts[0]:,} {number.replace('_', ' ')}, the other {counts[1]:,}"]
     return _item_differences(one.evidence, other.evidence)
+
+
+def _plain(policy: Any) -> Any:
+    """Write a policy in the form that is the same whether it was given or stored."""
+    if isinstance(policy, Mapping):
+        return dict(policy)
+    return policy if isinstance(policy, str) else [str(label) for label in policy]
 
 
 def _item_differences(one: Evidence, other: Evidence) -> list[str]:
@@ -101,23 +108,32 @@ def _item_differences(one: Evidence, other: Evidence) -> list[str]:
 
 def shared_items(evaluations: Mapping[str, Evaluation]) -> nw.LazyFrame:
     """List the items that the truth and every variant have."""
-    frames = [e.evidence.items.select(ITEM) for e in evaluations.values()]
+    frames = [present_items(e.evidence.items).select(ITEM) for e in evaluations.values()]
     shared = reduce(lambda a, b: a.join(b, on=ITEM, how="inner"), frames)
     return next(iter(evaluations.values())).evidence.engine.checkpoint(shared)
 
 
 def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
-    """Evaluate again on some of the common items only; nothing is read again."""
+    """Evaluate again on some of the common items only; nothing is read again.
+
+    Coverage stays what it is: a variant is not to blame for items that another one lacks. Where members outside the
+    truth count as wrong, so do items that are set aside, in the clusters of items that they do not belong with.
+    """
     evidence = evaluation.evidence
     engine = evidence.engine
     items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
     if not count(items.select(ITEM).head(1), engine):
         raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
     pairs = cross_tabulate(items, hold=engine.checkpoint)
-    outside = _outside_members(evidence, pairs) if evaluation.options.outside != "ignore" else None
-    restricted = establish(items, engine, pairs=pairs, outside=outside, attributes=evidence.attributes)
-    scope = _restricted_coverage(evaluation.coverage, restricted)
-    return replace(evaluation, evidence=restricted, scope=scope)
+    outside, set_aside = None, None
+    if evaluation.options.outside != "ignore":
+        outside = _outside_members(evidence, pairs)
+        others = present_items(evidence.items).join(shared, on=ITEM, how="anti")
+        set_aside = engine.checkpoint(touching(cross_tabulate(others), pairs))
+    restricted = establish(
+        items, engine, pairs=pairs, outside=outside, set_aside=set_aside, attributes=evidence.attributes
+    )
+    return replace(evaluation, evidence=restricted)
 
 
 def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
@@ -129,20 +145,3 @@ def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
     members = margins.select(nw.col(ACTUAL), items.alias(ITEMS), (nw.col(ACTUAL_WEIGHT) - nw.col(WEIGHT)).alias(WEIGHT))
     touched = cells.group_by(ACTUAL).agg(nw.len().alias("_cells")).select(ACTUAL)
     return members.filter(nw.col(ITEMS) > 0).join(touched, on=ACTUAL, how="inner")
-
-
-def _restricted_coverage(own: Coverage, evidence: Evidence) -> Coverage:
-    items, weight = count(evidence.items.select(ITEM), evidence.engine), evidence.common_weight
-
-    def touched(side: str) -> int:
-        return count(evidence.cells.group_by(side).agg(nw.len().alias("_cells")), evidence.engine)
-
-    return replace(
-        own,
-        common_items=items,
-        common_weight=weight,
-        missing_items=own.ideal_items - items,
-        missing_weight=None if own.ideal_weight is None else max(0.0, own.ideal_weight - weight),
-        ideal_clusters_touched=touched(IDEAL),
-        actual_clusters_touched=touched(ACTUAL),
-    )

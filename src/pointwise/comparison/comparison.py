@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
@@ -20,7 +20,6 @@ from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_
 from pointwise.answers.tables import SHOWN_ROWS, MetricTable
 from pointwise.columns import ACTUAL, CLUSTER, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
 from pointwise.comparison.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
-from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.comparison.deltas import (
     BASELINE,
     CONTRIBUTION,
@@ -43,19 +42,18 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
-from pointwise.engines.queries import count, from_rows
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, RunError, UsageError
-from pointwise.evaluation import Evaluation, evaluate, load
-from pointwise.inputs.options import On, check_choice
-from pointwise.inputs.tables import open_source
+from pointwise.evaluation import Evaluation, load
+from pointwise.inputs.options import On
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
 from pointwise.store.atomic import whole_folder
-from pointwise.store.manifest import COMPARISON, is_stored
+from pointwise.store.manifest import COMPARISON
 from pointwise.store.runs import check_mounted
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import MISSING, format_count
+from pointwise.text.values import MISSING
 from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
 
@@ -65,134 +63,6 @@ if TYPE_CHECKING:
 _COVERAGE = ("common_share", "missing_share", "outside_share")
 _ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
 _TWO = 2
-
-
-def compare(
-    *,
-    variants: Mapping[str, Any],
-    ideal: Any = None,
-    baseline: str | None = None,
-    on: On = "own",
-    confidence: float = CONFIDENCE,
-    **settings: Any,
-) -> Comparison:
-    """Compare several clusterings against one ground truth.
-
-    The truth is read once and every variant once, and all pairs of variants follow from these evaluations.
-
-    Args:
-        variants: The clusterings by name: anything that `evaluate` takes for `actual`, the folder of a stored run,
-            or an evaluation. Stored runs and evaluations need the same truth, weights and policies.
-        ideal: The ground truth clustering; not needed if all variants are stored runs or evaluations.
-        baseline: The variant that the others are measured against. Without it `deltas` shows all pairs, and other
-            tables measure against the first variant.
-        on: Which items each variant is evaluated on: those that it has in common with the truth ("own"), or those
-            that the truth and all variants have ("shared").
-        confidence: How often the intervals of differences shall hold the true value.
-        **settings: Everything else that `evaluate` takes: weights, attributes, slices, metrics, policies.
-
-    Returns:
-        The comparison. Its tables are computed when they are looked at.
-
-    Raises:
-        PointwiseError: The inputs do not allow a comparison; the message says what to do.
-
-    Example:
-        >>> import pointwise as pw
-        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]],
-        ...                         variants={"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]})
-        >>> round(comparison.delta("recall"), 4)
-        0.3333
-    """
-    if not isinstance(variants, Mapping):
-        raise UsageError("variants must name each clustering: variants={'baseline': ..., 'experiment': ...}.")
-    check_choice("on", on, On)
-    if not variants:
-        raise UsageError("There is nothing to compare: variants=... names no clustering.")
-    if baseline is not None and baseline not in variants:
-        raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
-    sources = (ideal, *variants.values(), settings.get("weights"), settings.get("attributes"))
-    engine = choose_engine(
-        settings.pop("engine", None),
-        sources,
-        memory_limit=settings.pop("memory_limit", None),
-        threads=settings.pop("threads", None),
-    )
-    evaluations = _evaluate_all(engine, ideal, variants, settings)
-    own = {name: count(e.evidence.items.select(ITEM), engine) for name, e in evaluations.items()}
-    shared = _find_shared(evaluations, own, engine)
-    if on == "shared" and any(number != shared.count for number in own.values()):
-        evaluations = {name: restrict(e, shared.items()) for name, e in evaluations.items()}
-    notes = tuple(_notes(own, shared.count, on))
-    metrics = next(iter(evaluations.values())).metrics
-    return Comparison(evaluations, engine, metrics, baseline=baseline, on=on, notes=notes, confidence=confidence)
-
-
-def _evaluate_all(
-    engine: Engine, ideal: Any, variants: Mapping[str, Any], settings: Mapping[str, Any]
-) -> dict[str, Evaluation]:
-    opened = dict(settings)
-    for role in ("weights", "attributes"):
-        if opened.get(role) is not None:
-            opened[role] = remember(open_source(opened[role], engine, role=role), engine)
-    truth = None if ideal is None else remember(open_source(ideal, engine, role="ideal clustering"), engine)
-    evaluations, given = {}, False
-    for name, variant in variants.items():
-        evaluation = _as_evaluation(variant, engine)
-        if evaluation is not None:
-            evaluations[name], given = _adapted(evaluation, opened), True
-        elif truth is None:
-            raise UsageError(f"ideal=... is missing: the variant {name!r} has to be evaluated against a truth.")
-        else:
-            evaluations[name] = evaluate(ideal=truth, actual=variant, engine=engine, **opened)
-    if given:
-        check_same_truth(evaluations)
-    return evaluations
-
-
-def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
-    if isinstance(variant, Evaluation):
-        return rehome(variant, engine)
-    if isinstance(variant, (str, os.PathLike)) and is_stored(variant):
-        return load(variant, engine=engine)
-    return None
-
-
-def _adapted(evaluation: Evaluation, settings: Mapping[str, Any]) -> Evaluation:
-    """Apply what can be chosen after the fact: metrics, attributes and slices."""
-    if settings.get("metrics") is not None:
-        evaluation = evaluation.with_metrics(*(m.name for m in find_metrics(settings["metrics"])))
-    if settings.get("attributes") is not None:
-        evaluation = evaluation.with_attributes(settings["attributes"])
-    return evaluation
-
-
-@dataclass(frozen=True)
-class _Shared:
-    count: int
-    items: Callable[[], nw.LazyFrame]
-
-
-def _find_shared(evaluations: Mapping[str, Evaluation], own: Mapping[str, int], engine: Engine) -> _Shared:
-    """Count the items that all variants have; a variant with all ideal items has them all."""
-    ideal_items = next(iter(evaluations.values())).coverage.ideal_items
-    if all(number == ideal_items for number in own.values()) or len(own) == 1:
-        return _Shared(min(own.values()), lambda: shared_items(evaluations))
-    items = shared_items(evaluations)
-    return _Shared(count(items, engine), lambda: items)
-
-
-def _notes(own: Mapping[str, int], shared: int, on: On) -> Iterator[str]:
-    if all(number == shared for number in own.values()):
-        return
-    if on == "shared":
-        yield f"All variants are evaluated on the {format_count(shared, 'item')} that the truth and every variant have."
-        return
-    least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
-    yield (
-        f"The variants are evaluated on different items, from {own[least]:,} ({least}) to {own[most]:,} ({most}); "
-        f"{shared:,} are common to all. A difference may come from the items: on='shared' compares on the common ones."
-    )
 
 
 @dataclass(frozen=True, repr=False)

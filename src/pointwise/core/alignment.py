@@ -15,7 +15,7 @@ from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.tables import Table
-from pointwise.inputs.unassigned import ALONE
+from pointwise.inputs.unassigned import MISSING_ITEM
 from pointwise.text.values import format_count, short
 
 _FOUND = "found"
@@ -47,10 +47,17 @@ def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> n
 
 def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
     """Put every ideal item that the actual clustering lacks into an actual cluster of its own."""
-    alone = nw.concat_str([nw.lit(ALONE), nw.col(ITEM).cast(nw.String)])
+    alone = nw.concat_str([nw.lit(MISSING_ITEM), nw.col(ITEM).cast(nw.String)])
     is_missing = nw.col(ACTUAL).is_null() & ~nw.col(IDEAL).is_null()
     cluster = nw.when(is_missing).then(alone).otherwise(nw.col(ACTUAL).cast(nw.String))
     return aligned.with_columns(cluster.alias(ACTUAL))
+
+
+def present_items(items: nw.LazyFrame) -> nw.LazyFrame:
+    """Leave out the items that `pad_missing` has put into clusters of their own."""
+    if not isinstance(items.collect_schema()[ACTUAL], nw.String):
+        return items
+    return items.filter(~nw.col(ACTUAL).str.starts_with(MISSING_ITEM))
 
 
 def common_items(aligned: nw.LazyFrame) -> nw.LazyFrame:

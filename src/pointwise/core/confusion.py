@@ -132,6 +132,7 @@ def confuse(
     totals: Totals,
     *,
     outside: nw.LazyFrame | None = None,
+    set_aside: nw.LazyFrame | None = None,
     is_weighted: bool = True,
     hold: Hold = lambda frame: frame,
 ) -> nw.LazyFrame:
@@ -145,6 +146,8 @@ def confuse(
         totals: Number and weight of all items.
         outside: Members of actual clusters that the truth does not list and that count as wrong, with
             columns `actual_cluster`, `items` and `weight`. None: they are not looked at.
+        set_aside: Cells of items that the truth lists but that are not looked at, with the same columns as `cells`. To
+            items of other ideal clusters they are wrong where they are; to those of their own they are nothing.
         is_weighted: False if every item weighs 1, so that counts say it all.
         hold: Keeps the cells with their margins, from which the rest follows row by row.
 
@@ -160,8 +163,34 @@ def confuse(
     actual_margin = _margin(actual, ACTUAL, {ITEMS: ACTUAL_ITEMS, WEIGHT: ACTUAL_WEIGHT})
     ideal_margin = _margin(parts.select(IDEAL, *sums), IDEAL, {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT})
     bare = cells if is_weighted else cells.select(IDEAL, ACTUAL, ITEMS)
-    held = hold(bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner"))
-    return _with_entries(held if is_weighted else _with_unit_weights(held), totals)
+    joined = bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
+    if set_aside is None:
+        held = hold(joined)
+        return _with_entries(held if is_weighted else _with_unit_weights(held), totals)
+    weighed = joined if is_weighted else _with_unit_weights(joined)
+    return _with_entries(hold(_with_strangers(weighed, set_aside)), totals)
+
+
+def _with_strangers(cells: nw.LazyFrame, set_aside: nw.LazyFrame) -> nw.LazyFrame:
+    """Add the items set aside to the actual clusters that they are in, except where they share the ideal cluster."""
+    rows = set_aside.select(IDEAL, ACTUAL, ITEMS, nw.col(TP).alias(WEIGHT))
+    for keys, (items, weight) in _ASIDE.items():
+        sums = rows.group_by(*keys).agg(nw.col(ITEMS).sum().alias(items), nw.col(WEIGHT).sum().alias(weight))
+        cells = cells.join(sums.with_columns(nw.col(items).cast(nw.Int64)), on=list(keys), how="left")
+    cells = cells.with_columns(*(nw.col(c).fill_null(0) for columns in _ASIDE.values() for c in columns))
+    (all_items, all_weight), (own_items, own_weight) = _ASIDE[(ACTUAL,)], _ASIDE[IDEAL, ACTUAL]
+    strangers = nw.col(all_items) - nw.col(own_items)
+    # Counts decide whether there are any, because they are exact.
+    weighing = nw.when(strangers > 0).then(nw.col(all_weight) - nw.col(own_weight)).otherwise(nw.lit(0.0))
+    return cells.with_columns(nw.col(ACTUAL_ITEMS) + strangers, nw.col(ACTUAL_WEIGHT) + weighing)
+
+
+_ASIDE: dict[tuple[str, ...], tuple[str, str]] = {
+    (ACTUAL,): ("_aside_in_actual", "_aside_in_actual_weight"),
+    (IDEAL, ACTUAL): ("_aside_in_cell", "_aside_in_cell_weight"),
+    (IDEAL,): ("_aside_in_ideal", "_aside_in_ideal_weight"),
+}
+"""Columns with the number and weight of the items set aside, by what they share with a cell."""
 
 
 def _margin(cells: nw.LazyFrame, side: str, names: dict[str, str]) -> nw.LazyFrame:
@@ -179,9 +208,15 @@ def _with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
     fn, fp = nw.col(IDEAL_WEIGHT) - nw.col(TP), nw.col(ACTUAL_WEIGHT) - nw.col(TP)
     negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + nw.col(ITEMS)
     tn = totals.weight - nw.col(IDEAL_WEIGHT) - fp
-    return cells.with_columns(
+    present = cells.collect_schema().names()
+    aside = [c for columns in _ASIDE.values() for c in columns if c in present]
+    if aside:  # those of the item's own ideal cluster are among the total, but on no side
+        items, weight = _ASIDE[(IDEAL,)]
+        negatives, tn = negatives - nw.col(items), tn - nw.col(weight)
+    entries = cells.with_columns(
         fp.alias(FP),
         fn.alias(FN),
         nw.when((negatives > 0) & (tn > 0)).then(tn).otherwise(nw.lit(0.0)).alias(TN),
         nw.col(TP).alias(WEIGHT),
     )
+    return entries.drop(*aside) if aside else entries

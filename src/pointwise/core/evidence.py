@@ -30,6 +30,7 @@ def establish(
     *,
     pairs: nw.LazyFrame | None = None,
     outside: nw.LazyFrame | None = None,
+    set_aside: nw.LazyFrame | None = None,
     attributes: Table | None = None,
 ) -> Evidence:
     """Establish what every item sees of two clusterings: the cells that items are in, with their confusion matrices.
@@ -43,17 +44,26 @@ def establish(
         pairs: The pairs of clusters that they are in, if these were counted already.
         outside: Members of actual clusters that are not among the items and count as wrong, with columns
             `actual_cluster`, `items` and `weight`.
+        set_aside: Pairs of clusters of items that the truth lists but that are not looked at; as `confuse` takes them.
         attributes: A table to take further slice columns from.
 
     Raises:
         NoCommonItemsError: There is no item.
     """
     bare = cross_tabulate(items, hold=engine.checkpoint) if pairs is None else pairs
-    sums = [_sum(bare, TP, engine), *([_sum(outside, WEIGHT, engine)] if outside is not None else [])]
+    others = [(outside, WEIGHT), (set_aside, TP)]
+    sums = [_sum(bare, TP, engine), *(_sum(rows, weight, engine) for rows, weight in others if rows is not None)]
     if not sums[0].items:
         raise NoCommonItemsError("There is no item that both clusterings have.")
     totals = Totals(sum(s.items for s in sums), sum(s.weight for s in sums))
-    cells = confuse(bare, totals, outside=outside, is_weighted=is_weighted(items), hold=engine.checkpoint)
+    cells = confuse(
+        bare,
+        totals,
+        outside=outside,
+        set_aside=set_aside,
+        is_weighted=is_weighted(items),
+        hold=engine.checkpoint,
+    )
     return Evidence(engine, items, cells, totals, attributes)
 
 

@@ -16,6 +16,7 @@ from pointwise.inputs.tables import Table
 from pointwise.text.values import format_count
 
 ALONE = "<alone> "  # with an item behind it: the id of a cluster that exists for this item only
+MISSING_ITEM = "<missing> "  # likewise, for an item that the clustering lacks
 UNASSIGNED_CLUSTER = "<unassigned>"
 
 CHOOSE_POLICY = (
@@ -51,7 +52,10 @@ def reserved_ids(table: Table) -> nw.LazyFrame | None:
     if not isinstance(table.frame.collect_schema()[CLUSTER], nw.String):
         return None
     cluster = nw.col(CLUSTER)
-    return table.frame.filter(cluster.str.starts_with(ALONE) | (cluster == UNASSIGNED_CLUSTER))
+    is_made_up = (
+        cluster.str.starts_with(ALONE) | cluster.str.starts_with(MISSING_ITEM) | (cluster == UNASSIGNED_CLUSTER)
+    )
+    return table.frame.filter(is_made_up)
 
 
 def _is_unassigned(labels: Sequence[Any], *, is_text: bool) -> nw.Expr:
