@@ -22,6 +22,7 @@ from pointwise.core.common import find_common_items
 from pointwise.core.coverage import Coverage, Scope, coverage_of
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
@@ -41,7 +42,7 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
-from pointwise.uncertainty.intervals import Interval
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, check_confidence
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots
@@ -66,6 +67,7 @@ def evaluate(
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Sequence[Any] = (),
     intervals: bool = True,
+    confidence: float = CONFIDENCE,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -97,6 +99,7 @@ def evaluate(
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
         intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
             they are shown.
+        confidence: How often the intervals shall hold the true value.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
@@ -115,7 +118,7 @@ def evaluate(
         >>> evaluation.overall["precision"]
         0.75
     """
-    chosen = find_metrics(metrics)
+    chosen, confidence = find_metrics(metrics), check_confidence(confidence)
     options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
     sources = (ideal, actual, weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
@@ -129,7 +132,7 @@ def evaluate(
         if chosen_engine is not engine:  # nobody else could let go of what it holds
             chosen_engine.close()
         raise
-    return replace(evaluation, shows_intervals=intervals)
+    return replace(evaluation, shows_intervals=intervals, confidence=confidence)
 
 
 def as_specs(slices: Any) -> tuple[Any, ...]:
@@ -144,7 +147,11 @@ def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics
     common = find_common_items(inputs, engine, options=options)
     evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
     scope = Scope(inputs, common, evidence.cells, engine)
-    return Evaluation(evidence, metrics, options, inputs.sources, scope)
+    return Evaluation(replace(evidence, sample=_sample(options)), metrics, options, inputs.sources, scope)
+
+
+def _sample(options: Options) -> Sample:
+    return Sample(sees_outside=options.outside == "wrong")
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,6 +167,7 @@ class Evaluation:
         sources: The tables that were read, by role.
         scope: What coverage is computed from, or coverage itself where it is known.
         shows_intervals: Whether the overall metrics and the slices show intervals.
+        confidence: How often the intervals shall hold the true value.
     """
 
     evidence: Evidence
@@ -168,6 +176,7 @@ class Evaluation:
     sources: Mapping[str, Source]
     scope: Scope | Coverage
     shows_intervals: bool = True
+    confidence: float = CONFIDENCE
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -177,7 +186,7 @@ class Evaluation:
     @cached_property
     def overall(self) -> Overall:
         """The metrics of all common items together."""
-        overall = lift_overall(self.evidence, self.metrics)
+        overall = lift_overall(self.evidence, self.metrics, confidence=self.confidence)
         return overall if self.shows_intervals else replace(overall, find_intervals=None)
 
     def with_metrics(self, *names: str) -> Evaluation:
@@ -214,13 +223,15 @@ class Evaluation:
         specs = slices or self.options.slices
         if not specs:
             raise UsageError(say_what_to_slice_by(self.evidence.slice_schema))
-        return tabulate_slices(self.evidence, specs, self._chosen(metrics), intervals=intervals)
+        confidence = self.confidence if intervals else None
+        return tabulate_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
     def list_slices(
         self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool = False
     ) -> MetricTable:
         """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
-        return list_slices(self.evidence, slices or self.options.slices, self._chosen(metrics), intervals=intervals)
+        specs, confidence = slices or self.options.slices, self.confidence if intervals else None
+        return list_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
     def explain(
         self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
@@ -303,7 +314,8 @@ class Evaluation:
             resamples: How often to draw.
             seed: Where the random numbers start; the same seed gives the same intervals.
         """
-        return bootstrap_values(self.evidence, self._chosen(metrics), resamples=resamples, seed=seed)
+        chosen = self._chosen(metrics)
+        return bootstrap_values(self.evidence, chosen, resamples=resamples, seed=seed, confidence=self.confidence)
 
     @property
     def plot(self) -> EvaluationPlots:
@@ -406,7 +418,7 @@ def load(
     chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
     folder, manifest = read_run(path, verify=verify)
     return Evaluation(
-        evidence=read_evidence(folder, manifest, chosen),
+        evidence=replace(read_evidence(folder, manifest, chosen), sample=_sample(read_options(manifest))),
         metrics=_known_metrics(manifest, folder),
         options=read_options(manifest),
         sources=read_sources(manifest),

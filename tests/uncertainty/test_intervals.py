@@ -1,4 +1,4 @@
-"""Intervals: Student's t, the jackknife from its definition, several groups, and the bootstrap beside it."""
+"""Intervals: the jackknife from its definition, several groups, bounds, and the bootstrap beside it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import pointwise as pw
+from pointwise.core.metrics import METRICS
+from pointwise.core.sample import UNKNOWN
+from pointwise.engines import start_engine
 from pointwise.errors import NotFoundError, UsageError
-from pointwise.uncertainty.bootstrap import resample
-from pointwise.uncertainty.intervals import adjust_p_values, two_sided_p_value
-from pointwise.uncertainty.student_t import critical_polynomial, critical_value, quantile, two_sided_p
-
-FREEDOMS = (1, 1.5, 2, 3.7, 10, 57.3, 400, 9_999, 2e6)
-
-
-@pytest.mark.parametrize("df", FREEDOMS)
-def test_student_agrees_with_scipy(df):
-    for p in (0.025, 0.6, 0.9, 0.975, 0.9995):
-        assert quantile(p, df) == pytest.approx(stats.t.ppf(p, df), rel=1e-9)
-    for t in (0.0, 0.01, 0.5, 2.0, 5.0):
-        assert two_sided_p(t, df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-9, abs=1e-300)
-    assert critical_value(0.95, df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-7)
-
-
-def test_one_polynomial_per_confidence():
-    assert critical_polynomial(0.95) is critical_polynomial(0.95)
-    assert critical_value(0.99, 5) == pytest.approx(stats.t.ppf(0.995, 5), rel=1e-6)
+from pointwise.uncertainty.bootstrap import find_ends, resample
+from pointwise.uncertainty.intervals import adjust_p_values, name_interval, two_sided_p_value
 
 
 def random_case(seed=0, clusters=40):
@@ -42,44 +30,97 @@ def random_case(seed=0, clusters=40):
     return as_dict(ideal), as_dict(actual), as_dict(weights), generator
 
 
-def jackknife(evaluation, metric, value_of):
-    """The definition: leave out one ideal cluster after the other."""
-    rows = evaluation.by_item(metrics=metric).to_dicts() if isinstance(metric, str) else metric
-    clusters = sorted({row["ideal_cluster"] for row in rows})
-    whole = value_of(rows)
-    moves = np.array([whole - value_of([r for r in rows if r["ideal_cluster"] != c]) for c in clusters])
-    n = len(clusters)
+def sums_by_cluster(rows, name):
+    """Weight times value and weight of every ideal cluster, where the metric is defined."""
+    clusters = sorted({row["ideal_cluster"] for row in rows if row[name] is not None})
+    number = {cluster: n for n, cluster in enumerate(clusters)}
+    a, b = np.zeros(len(clusters)), np.zeros(len(clusters))
+    for row in rows:
+        if row[name] is not None:
+            a[number[row["ideal_cluster"]]] += row["weight"] * row[name]
+            b[number[row["ideal_cluster"]]] += row["weight"]
+    return a, b
+
+
+def reference_interval(a, b, *, low=0.0, high=1.0, confidence=0.95):
+    """The interval, from its definition: leave out one cluster after the other."""
+    a, n = (a - low * b) / (high - low), len(a)
+    whole = a.sum() / b.sum()
+    moves = whole - (a.sum() - a) / (b.sum() - b)
     error = math.sqrt((n - 1) / n * (moves**2).sum())
-    return whole, error, min(max(3 * (moves**2).sum() ** 2 / (moves**4).sum(), 1), n - 1)
-
-
-def mean_of(name):
-    def value(rows):
-        defined = [r for r in rows if r[name] is not None]
-        return sum(r["weight"] * r[name] for r in defined) / sum(r["weight"] for r in defined)
-
-    return value
-
-
-def logit_interval(value, error, df, low=0.0, high=1.0):
-    u = (value - low) / (high - low)
-    way = stats.t.ppf(0.975, df) * error / (high - low) / (u * (1 - u))
-    ends = [1 / (1 + math.exp(-(math.log(u / (1 - u)) + sign * way))) for sign in (-1, 1)]
+    kurtosis = n * (moves**4).sum() / (moves**2).sum() ** 2
+    df = min(max(2 * n / (kurtosis - 1), 1), n - 1)
+    ends = reference_ends(whole, error, df, (b**2).sum() / b.sum() ** 2, confidence)
     return [low + (high - low) * end for end in ends]
 
 
-@pytest.mark.parametrize("metric", ["precision", "recall", "jaccard_distance", "specificity", "matthews"])
-def test_interval_is_the_jackknife(metric):
-    ideal, actual, weights, _ = random_case()
-    evaluation = pw.evaluate(ideal=ideal, actual=actual, weights=weights, metrics=metric)
-    whole, error, df = jackknife(evaluation, metric, mean_of(metric))
-    interval = evaluation.overall.interval(metric)
-    assert evaluation.overall[metric] == pytest.approx(whole, rel=1e-12)
-    assert [interval.low, interval.high] == pytest.approx(
-        logit_interval(whole, error, df, *pw.METRICS[metric].range), rel=1e-6
+def reference_ends(whole, error, df, w, confidence):
+    t, z = stats.t.ppf((1 + confidence) / 2, df), stats.norm.ppf((1 + confidence) / 2)
+    wrong = min(whole, 1 - whole)
+    way = t * error / (wrong * (1 - wrong))
+    near, far = stats.logistic.cdf(stats.logistic.ppf(wrong) + np.array([-way, way]))
+    prior = 0.1 * w
+    mean = (wrong + prior) / (1 + prior)
+    variance = (error**2 * t**2 / z**2 + prior * w * (1 - wrong) ** 2) / (1 + prior) ** 2
+    k = mean * (1 - mean) / variance - 1
+    beta = beta_quantile(mean * k, (1 - mean) * k, z)
+    far = 1.0 if beta is None else stats.logistic.cdf((stats.logistic.ppf(far) + stats.logistic.ppf(beta)) / 2)
+    return [near, far] if whole <= 0.5 else [1 - far, 1 - near]
+
+
+def beta_quantile(a, b, z):
+    if a <= 0 or b <= 0:
+        return None
+    s_a, s_b = 1 / (9 * a), 1 / (9 * b)
+    u_a, u_b = 1 - s_a, 1 - s_b
+    under, inner = u_b**2 - z**2 * s_b, u_a**2 * s_b + u_b**2 * s_a - z**2 * s_a * s_b
+    if under <= 0 or inner < 0:
+        return None
+    x = (u_a * u_b + z * math.sqrt(inner)) / under
+    return a * x**3 / (a * x**3 + b) if x > 0 else None
+
+
+def test_the_closed_form_is_about_the_beta_quantile():
+    for a, b in ((0.5, 30), (2, 40), (5, 100), (20, 25)):
+        assert beta_quantile(a, b, 1.96) == pytest.approx(stats.beta.ppf(0.975, a, b), rel=0.08)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with start_engine() as started:
+        yield started
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.001, 0.999), st.floats(1e-6, 3.0), st.floats(0.001, 1.0)), min_size=1, max_size=20),
+    st.sampled_from([0.5, 0.9, 0.95, 0.999]),
+)
+def test_ends_of_any_value_are_the_formula_and_hold_the_value(engine, cases, confidence):
+    values, reaches, lightness = map(list, zip(*cases, strict=True))
+    found = find_ends(
+        METRICS["recall"], values, reaches, lightness, engine=engine, confidence=confidence, sample=UNKNOWN
     )
-    assert whole in interval
+    df = 7.0
+    t = stats.t.ppf((1 + confidence) / 2, df)
+    for value, reach, w, low, high in zip(values, reaches, lightness, *found, strict=True):
+        assert [low, high] == pytest.approx(reference_ends(value, reach / t, df, w, confidence), abs=1e-9)
+        assert 0 <= low <= value <= high <= 1
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "jaccard_distance", "specificity", "matthews"])
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_interval_is_the_jackknife(metric, confidence):
+    ideal, actual, weights, _ = random_case()
+    evaluation = pw.evaluate(ideal=ideal, actual=actual, weights=weights, metrics=metric, confidence=confidence)
+    a, b = sums_by_cluster(evaluation.by_item().to_dicts(), metric)
+    interval, (low, high) = evaluation.overall.interval(metric), pw.METRICS[metric].range
+    assert evaluation.overall[metric] == pytest.approx(a.sum() / b.sum(), rel=1e-12)
+    expected = reference_interval(a, b, low=low, high=high, confidence=confidence)
+    assert [interval.low, interval.high] == pytest.approx(expected, rel=1e-8)
+    assert evaluation.overall[metric] in interval
     assert interval.ideal_clusters == len(set(ideal.values()))
+    assert interval.confidence == confidence
+    assert f"{confidence:.0%} interval" in repr(evaluation.overall)
 
 
 def test_interval_of_a_metric_of_means_is_linearised():
@@ -87,15 +128,14 @@ def test_interval_of_a_metric_of_means_is_linearised():
     evaluation = pw.evaluate(
         ideal=ideal, actual=actual, weights=weights, metrics=["precision", "recall", "f1_of_means"]
     )
-    rows = evaluation.by_item().to_dicts()
-
-    def f1(rows):
-        p, r = mean_of("precision")(rows), mean_of("recall")(rows)
-        return 2 * p * r / (p + r)
-
-    whole, error, df = jackknife(evaluation, rows, f1)
+    (p, b), (r, _) = (sums_by_cluster(evaluation.by_item().to_dicts(), name) for name in ("precision", "recall"))
+    whole = 2 * p.sum() * r.sum() / (p.sum() + r.sum()) / b.sum()
+    left = (2 * (p.sum() - p) * (r.sum() - r) / (p.sum() - p + r.sum() - r)) / (b.sum() - b)
+    moves, n = whole - left, len(b)
+    df = min(max(2 * n / (n * (moves**4).sum() / (moves**2).sum() ** 2 - 1), 1), n - 1)
+    error = math.sqrt((n - 1) / n * (moves**2).sum())
+    exact = reference_ends(whole, error, df, (b**2).sum() / b.sum() ** 2, 0.95)
     interval = evaluation.overall.interval("f1_of_means")
-    exact = logit_interval(whole, error, df)
     assert [interval.low, interval.high] == pytest.approx(exact, abs=0.05 * (exact[1] - exact[0]))
 
 
@@ -105,17 +145,21 @@ def test_slices_have_intervals_of_their_own_also_where_the_key_is_missing():
     import pyarrow as pa
 
     attributes = pa.table({"item": list(ideal), "kind": kinds.tolist()})
-    evaluation = pw.evaluate(ideal=ideal, actual=actual, weights=weights, attributes=attributes, metrics="recall")
+    evaluation = pw.evaluate(
+        ideal=ideal, actual=actual, weights=weights, attributes=attributes, metrics="recall", confidence=0.9
+    )
     kind_of = dict(zip(ideal, kinds.tolist(), strict=True))
-    rows = evaluation.by_item().to_dicts()
-    table = {row["kind"]: row for row in evaluation.by_slice("kind").to_dicts()}
-    assert set(table) == {"a", "b", None}
-    for kind, row in table.items():
-        inside = [r for r in rows if kind_of[r["item"]] == kind]
-        whole, error, df = jackknife(evaluation, inside, mean_of("recall"))
-        assert row["recall"] == pytest.approx(whole, rel=1e-12)
-        assert [row["recall_low"], row["recall_high"]] == pytest.approx(logit_interval(whole, error, df), rel=1e-6)
-        assert row["ideal_clusters"] == len({r["ideal_cluster"] for r in inside})
+    rows, table = evaluation.by_item().to_dicts(), evaluation.by_slice("kind")
+    assert "[low, high]: the 90% interval" in repr(table)
+    found = {row["kind"]: row for row in table.to_dicts()}
+    assert set(found) == {"a", "b", None}
+    for kind, row in found.items():
+        a, b = sums_by_cluster([r for r in rows if kind_of[r["item"]] == kind], "recall")
+        assert row["recall"] == pytest.approx(a.sum() / b.sum(), rel=1e-12)
+        assert [row["recall_low"], row["recall_high"]] == pytest.approx(
+            reference_interval(a, b, confidence=0.9), rel=1e-8
+        )
+        assert row["ideal_clusters"] == len(a)
 
 
 def test_plain_slices_have_no_interval_columns():
@@ -138,13 +182,39 @@ def test_no_interval_without_spread_and_a_reason():
     one = pw.evaluate(ideal={"a": 1, "b": 1, "c": 1}, actual={"a": 1, "b": 1, "c": 2})
     assert one.overall.interval("recall").low is None
     assert "single ideal cluster" in one.overall.interval("recall").reason
-    perfect = pw.evaluate(ideal={"a": 1, "b": 2}, actual={"a": 1, "b": 2})
-    assert perfect.overall.interval("recall").low is None
-    assert "does not vary" in perfect.overall.interval("recall").reason
-    assert 1.0 not in perfect.overall.interval("recall")
-    assert "does not vary" in repr(perfect.overall)
+    torn = pw.evaluate(ideal={"a": 1, "b": 1, "c": 2, "d": 2}, actual={"a": 1, "b": 2, "c": 3, "d": 4})
+    assert "does not vary" in torn.overall.interval("recall").reason
+    assert "does not vary" in repr(torn.overall)
     with pytest.raises(NotFoundError, match="was not asked for"):
-        perfect.overall.interval("accuracy")
+        one.overall.interval("accuracy")
+
+
+def test_where_nothing_is_wrong_there_is_a_bound_on_what_was_not_seen():
+    ideal = {"a": 1, "b": 2, "c": 2, "d": 3}
+    found = pw.evaluate(ideal=ideal, actual=ideal, outside="wrong", confidence=0.9).overall
+    equal_clusters = 4**2 / (1 + 4 + 1)
+    for name, interval in found.intervals.items():
+        ends = [interval.low, interval.high]
+        unseen = 1 - 0.1 ** (1 / equal_clusters)
+        assert ends == pytest.approx([0, unseen] if name == "jaccard_distance" else [1 - unseen, 1], rel=1e-12)
+        assert interval.is_one_sided
+    ignored = pw.evaluate(ideal=ideal, actual=ideal, metrics=["precision", "recall"]).overall
+    assert ignored.interval("recall").high == 1
+    assert ignored.interval("precision").low is None
+    assert "outside the truth" in repr(ignored)
+
+
+def test_which_metrics_see_false_positives():
+    blind = {name for name, metric in METRICS.items() if not metric.sees_false_positives}
+    assert blind & {row.name for row in METRICS.values()} >= {"recall", "under_merge_rate", "miss_rate", "prevalence"}
+    assert not blind & {"precision", "f1", "f1_of_means", "element_similarity", "specificity", "matthews", "accuracy"}
+
+
+def test_confidence_must_mean_something():
+    for confidence in (0, 1, 95, "high"):
+        with pytest.raises(UsageError, match="between 0 and 1"):
+            pw.evaluate(ideal={"a": 1}, actual={"a": 1}, confidence=confidence)
+    assert name_interval(0.995) == "99.5% interval"
 
 
 def test_reading_a_value_computes_no_interval(monkeypatch):
@@ -173,6 +243,7 @@ def test_bootstrap_agrees_with_the_closed_form_and_repeats_with_its_seed():
     drawn = evaluation.bootstrap(seed=1)
     assert drawn == evaluation.bootstrap(seed=1)
     assert drawn != evaluation.bootstrap(seed=2)
+    assert evaluation.bootstrap(metrics="recall", resamples=50)["recall"].confidence == 0.95
     for name, interval in drawn.items():
         closed = evaluation.overall.interval(name)
         width = closed.high - closed.low

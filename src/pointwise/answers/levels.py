@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -31,21 +32,32 @@ from pointwise.core.metrics import Metric
 from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
 from pointwise.text.values import MISSING
-from pointwise.uncertainty.intervals import Interval, lift_with_intervals, read_intervals
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals, read_intervals
 
 
-def lift_overall(evidence: Evidence, metrics: Sequence[Metric]) -> Overall:
+def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
     """Average metrics over all common items; intervals are computed when they are asked for."""
-    row = only_row(evidence.lift(evidence.measured(metrics), (), metrics), evidence.engine)
+    row = only_row(evidence.estimate(evidence.measured(metrics), (), metrics), evidence.engine)
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
-    return Overall(row[ITEMS], row[WEIGHT], values, undefined, lambda: _overall_intervals(evidence, metrics))
+    return Overall(
+        row[ITEMS], row[WEIGHT], values, undefined, lambda: _overall_intervals(evidence, metrics, confidence)
+    )
 
 
-def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric]) -> dict[str, Interval]:
-    sums = evidence.engine.checkpoint(sum_up(evidence.measured(metrics), (IDEAL,), metrics))
-    lifted = lift_with_intervals(sums, (), metrics=metrics, total_weight=evidence.common_weight)
-    return read_intervals(only_row(lifted, evidence.engine), metrics)
+def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence: float) -> dict[str, Interval]:
+    rows = evidence.sample.expand(evidence.measured(metrics))
+    sums = evidence.engine.checkpoint(sum_up(rows, (IDEAL,), metrics))
+    lifted = lift_with_intervals(
+        sums,
+        (),
+        metrics=metrics,
+        total_weight=evidence.estimated_weight,
+        sample=evidence.sample,
+        confidence=confidence,
+    )
+    row = only_row(lifted, evidence.engine)
+    return read_intervals(row, metrics, confidence=confidence, sample=evidence.sample)
 
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:
@@ -67,44 +79,51 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
 
 
 def tabulate_slices(
-    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, intervals: bool = False
+    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, confidence: float | None = None
 ) -> MetricTable:
-    """Average metrics over slices; several slicings stand below one another."""
+    """Average metrics over slices, with intervals for a confidence; several slicings stand below one another."""
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
     if len(cuts) == 1:
-        return _tabulate_slicing(evidence, cuts[0], metrics, intervals=intervals)
-    return list_slices(evidence, specs, metrics, intervals=intervals)
+        return _tabulate_slicing(evidence, cuts[0], metrics, confidence=confidence)
+    return list_slices(evidence, specs, metrics, confidence=confidence)
 
 
 def list_slices(
-    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, intervals: bool = False
+    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, confidence: float | None = None
 ) -> MetricTable:
-    """Average metrics over slices, which the columns `slice` and `value` name."""
+    """Average metrics over slices, which the columns `slice` and `value` name; with intervals for a confidence."""
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
-    return _side_by_side(cuts, [_tabulate_slicing(evidence, cut, metrics, intervals=intervals) for cut in cuts])
+    return _side_by_side(cuts, [_tabulate_slicing(evidence, cut, metrics, confidence=confidence) for cut in cuts])
 
 
-def _tabulate_slicing(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, intervals: bool) -> MetricTable:
+def _tabulate_slicing(
+    evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, confidence: float | None
+) -> MetricTable:
     names = [key.name for key in cut.keys]
     check_names(names, metrics)
-    rows = slice_cells(evidence, cut, metrics)
-    if intervals:
-        sums = evidence.engine.checkpoint(sum_up(rows, (*names, IDEAL), metrics))
-        frame = lift_with_intervals(sums, names, metrics=metrics, total_weight=evidence.common_weight)
-    else:
-        frame = evidence.lift(rows, names, metrics)
+    frame = _lift_slices(evidence, cut, metrics, confidence)
     title = f"Slices by {cut.name}"
-    quiet = (WEIGHT,) if intervals else ()  # the share says it too, and intervals need the room
+    quiet = () if confidence is None else (WEIGHT,)  # the share says it too, and intervals need the room
+    made = partial(
+        MetricTable, title, engine=evidence.engine, quiet=quiet, keys=tuple(names), confidence=confidence or CONFIDENCE
+    )
     bands = band_keys(cut)
     if not bands:
-        order = ((WEIGHT, True), *((name, False) for name in names))
-        return MetricTable(title, frame, evidence.engine, order=order, quiet=quiet, keys=tuple(names))
+        return made(frame=frame, order=((WEIGHT, True), *((name, False) for name in names)))
     starts = {name: f"_{name}_start" for name in bands}
     frame = frame.with_columns(*(nw.col(name).alias(start) for name, start in starts.items()))
     frame = frame.with_columns(*(band_label(name).alias(name) for name in bands))
     order = tuple((starts.get(name, name), False) for name in names)
-    hidden = tuple(starts.values())
-    return MetricTable(title, frame, evidence.engine, order=order, hidden=hidden, quiet=quiet, keys=tuple(names))
+    return made(frame=frame, order=order, hidden=tuple(starts.values()))
+
+
+def _lift_slices(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None) -> nw.LazyFrame:
+    names, rows = [key.name for key in cut.keys], slice_cells(evidence, cut, metrics)
+    if confidence is None:
+        return evidence.estimate(rows, names, metrics)
+    sums = evidence.engine.checkpoint(sum_up(evidence.sample.expand(rows), (*names, IDEAL), metrics))
+    total, sample = evidence.estimated_weight, evidence.sample
+    return lift_with_intervals(sums, names, metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
 
 
 def band_keys(cut: Slicing) -> list[str]:
@@ -155,6 +174,7 @@ def _side_by_side(cuts: Sequence[Slicing], tables: Sequence[MetricTable]) -> Met
         hidden=("_number",),
         quiet=first.quiet,
         keys=("value",),
+        confidence=first.confidence,
     )
 
 

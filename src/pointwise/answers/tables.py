@@ -20,7 +20,7 @@ from pointwise.engines.queries import count
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, name_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ class MetricTable:
         """Say what to know when reading a drawing of some rows."""
         ends = [name for name in self.columns if name.endswith(LOW)]
         has_intervals = any(row[name] is not None for row in rows for name in ends)
-        return [f"[low, high]: the {self.confidence:.0%} interval"] if has_intervals else []
+        return [f"[low, high]: the {name_interval(self.confidence)}"] if has_intervals else []
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
@@ -249,11 +249,12 @@ class Overall:
         return rows
 
     def _drawing(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
-        rows = [_with_interval(row) for row in self.to_dicts()]
+        label = name_interval(next((i.confidence for i in self.intervals.values()), CONFIDENCE))
+        rows = [_with_interval(row, label) for row in self.to_dicts()]
         clusters = max((i.ideal_clusters for i in self.intervals.values()), default=0)
         behind = f" in {format_count(clusters, 'ideal cluster')}" if clusters else ""
         title = f"Overall: {format_count(self.items, 'item')}{behind}, weight {format_weight(self.weight)}"
-        columns = [c for c in ("metric", "value", _INTERVAL, "undefined", "meaning") if any(c in row for row in rows)]
+        columns = [c for c in ("metric", "value", label, "undefined", "meaning") if any(c in row for row in rows)]
         reasons: dict[str, list[str]] = {}
         for name, interval in self.intervals.items():
             if interval.reason:
@@ -271,10 +272,7 @@ class Overall:
         return draw_html(title, columns, rows, note=note)
 
 
-_INTERVAL = f"{CONFIDENCE:.0%} interval"
-
-
-def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
+def _with_interval(row: dict[str, Any], label: str) -> dict[str, Any]:
     if row.get("low") is None:
         return row
-    return row | {_INTERVAL: f"{format_metric(row['low'])} to {format_metric(row['high'])}"}
+    return row | {label: f"{format_metric(row['low'])} to {format_metric(row['high'])}"}

@@ -32,6 +32,7 @@ from pointwise.charts.style import (
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.core.metrics import find_metrics
 from pointwise.text.values import format_count, format_key, format_metric, format_share, format_weight
+from pointwise.uncertainty.intervals import CONFIDENCE, name_interval
 
 if TYPE_CHECKING:
     from pointwise.core.coverage import Coverage
@@ -277,6 +278,7 @@ def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, most
         title=f"{name.replace('_', ' ').capitalize()} by {clip(what, 60)}",
         subtitle=f"{shown}dashed: all items together",
         reference=evaluation.overall.values.get(name),
+        confidence=table.confidence,
     )
 
 
@@ -312,6 +314,7 @@ def dots(
     subtitle: str = "",
     reference: float | None = None,
     reference_name: str = "overall",
+    confidence: float = CONFIDENCE,
 ) -> LayeredChart:
     """Draw values as dots with intervals, one line per name.
 
@@ -322,6 +325,7 @@ def dots(
         subtitle: Below the title.
         reference: A value to compare all with, drawn as a line.
         reference_name: What that value is.
+        confidence: How often the intervals hold the true value.
     """
     drawn = [row for row in rows if row["value"] is not None]
     require_rows(drawn, f"no value of {metric}")
@@ -335,7 +339,7 @@ def dots(
         }
         for row in drawn
     ]
-    tips = {"name": "slice", "told": metric, "between": "95% interval", "weighs": "weight", "count": "items"}
+    tips = {"name": "slice", "told": metric, "between": name_interval(confidence), "weighs": "weight", "count": "items"}
     y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(grid=True, ticks=False, domain=False))
     zero = alt.Scale(zero=False, nice=False, padding=12)
     rules = base(told).mark_rule(color=IDEAL_COLOR, strokeWidth=2)

@@ -34,6 +34,7 @@ from pointwise.core.metrics import find_metric
 from pointwise.errors import UsageError
 from pointwise.store.history import history as list_runs
 from pointwise.text.values import format_count, format_difference, format_metric, format_share
+from pointwise.uncertainty.intervals import name_interval
 from pointwise.uncertainty.verdict import judge
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def deltas(
     tips = {
         "name": "slice",
         "told": f"change of {name}",
-        "between": "95% interval",
+        "between": name_interval(comparison.confidence),
         "before": "before",
         "after": "after",
     }
@@ -221,7 +222,13 @@ def history(
     y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=number_axis(5))
     scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
     color = alt.Color("metric:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
-    tips = {"name": key, "metric": "metric", "told": "value", "between": "95% interval", "when": "created"}
+    tips = {
+        "name": key,
+        "metric": "metric",
+        "told": "value",
+        "between": name_interval(table.confidence),
+        "when": "created",
+    }
     layers = [
         base(points).mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=color),
         base(points).mark_line(strokeWidth=2).encode(x=x, y=y, color=color, order="number:Q"),

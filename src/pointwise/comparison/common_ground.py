@@ -15,6 +15,7 @@ from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, 
 from pointwise.core.alignment import present_items, touching
 from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.evidence import Evidence, establish
+from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source
 from pointwise.engines.queries import count
 from pointwise.errors import InputError, NoCommonItemsError
@@ -46,7 +47,13 @@ def rehome(evaluation: Evaluation, engine: Engine) -> Evaluation:
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
     items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
     moved = [_moved(frame, evidence.engine, engine) for frame in (items, evidence.cells)]
-    return replace(evaluation, evidence=Evidence(engine, moved[0], moved[1], evidence.totals))
+    moved_evidence = Evidence(engine, moved[0], moved[1], evidence.totals, sample=_moved_sample(evidence, engine))
+    return replace(evaluation, evidence=moved_evidence)
+
+
+def _moved_sample(evidence: Evidence, engine: Engine) -> Sample:
+    clusters = evidence.sample.clusters
+    return replace(evidence.sample, clusters=None if clusters is None else _moved(clusters, evidence.engine, engine))
 
 
 def _moved(frame: nw.LazyFrame, engine: Engine, target: Engine) -> nw.LazyFrame:

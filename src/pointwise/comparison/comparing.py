@@ -20,7 +20,7 @@ from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, 
 from pointwise.inputs.tables import open_source
 from pointwise.store.manifest import is_stored
 from pointwise.text.values import format_count
-from pointwise.uncertainty.intervals import CONFIDENCE
+from pointwise.uncertainty.intervals import CONFIDENCE, check_confidence
 
 
 def compare(
@@ -103,7 +103,13 @@ def compare(
         "unassigned": unassigned,
         "unassigned_labels": unassigned_labels,
     }
-    looking = {"attributes": attributes, "slices": as_specs(slices), "metrics": metrics, "intervals": intervals}
+    looking = {
+        "attributes": attributes,
+        "slices": as_specs(slices),
+        "metrics": metrics,
+        "intervals": intervals,
+        "confidence": check_confidence(confidence),
+    }
     given = {name: value for name, value in reading.items() if value is not None}
     evaluations = _evaluate_all(engine, variants, given, looking)
     own = {name: count(present_items(e.evidence.items).select(ITEM), engine) for name, e in evaluations.items()}
@@ -139,7 +145,7 @@ def _evaluate_all(
         engine: What computes.
         variants: The variants by name.
         reading: What was said about how to read clusterings. It cannot apply to what was evaluated before.
-        looking: What applies to every variant: attributes, slices, metrics, intervals.
+        looking: What applies to every variant: attributes, slices, metrics, intervals and their confidence.
     """
     if looking["attributes"] is not None:
         attributes = remember(open_source(looking["attributes"], engine, role="attributes"), engine)
@@ -198,6 +204,7 @@ def _adapted(evaluation: Evaluation, looking: Mapping[str, Any]) -> Evaluation:
         evaluation = evaluation.with_attributes(looking["attributes"])
     if looking["slices"]:
         evaluation = replace(evaluation, options=replace(evaluation.options, slices=looking["slices"]))
+    evaluation = replace(evaluation, confidence=looking["confidence"])
     return evaluation if looking["intervals"] else replace(evaluation, shows_intervals=False)
 
 

@@ -40,6 +40,7 @@ from pointwise.comparison.deltas import (
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.sample import Sample
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
 from pointwise.engines.queries import from_rows
@@ -78,7 +79,7 @@ class Comparison:
         baseline: The variant that others are measured against, if one was named.
         on: Which items each variant was evaluated on.
         notes: What to know before comparing the numbers.
-        confidence: How often the intervals of differences shall hold the true value.
+        confidence: How often the intervals shall hold the true value.
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -107,6 +108,10 @@ class Comparison:
         return {name: evaluation.evidence for name, evaluation in self.evaluations.items()}
 
     @property
+    def _sample(self) -> Sample:
+        return next(iter(self._evidence.values())).sample
+
+    @property
     def _shows_intervals(self) -> bool:
         return all(evaluation.shows_intervals for evaluation in self.evaluations.values())
 
@@ -123,7 +128,15 @@ class Comparison:
     @cached_property
     def overall(self) -> MetricTable:
         """The metrics of every variant with their intervals, and how far it covers the truth."""
-        frame = lift_with_intervals(self._sums, (VARIANT,), metrics=self.metrics, total_weight=1.0).drop(SHARE)
+        lifted = lift_with_intervals(
+            self._sums,
+            (VARIANT,),
+            metrics=self.metrics,
+            total_weight=1.0,
+            sample=self._sample,
+            confidence=self.confidence,
+        )
+        frame = lifted.drop(SHARE)
         columns = frame.collect_schema().names()
         columns = [c for c in columns if self._shows_intervals or not c.endswith((LOW, HIGH))]
         numbers: dict[str, list[Any]] = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
@@ -138,6 +151,7 @@ class Comparison:
             order=((_ORDER, False),),
             hidden=(_ORDER,),
             quiet=(WEIGHT, IDEAL_CLUSTERS, "missing_share"),
+            confidence=self.confidence,
         )
 
     def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
@@ -159,7 +173,7 @@ class Comparison:
         chosen = self._chosen(metrics)
         pairs = self._pairs(experiment, baseline, all_pairs=True)
         sums = self._sums if chosen == self.metrics else self._stack((), chosen)
-        rows = find_deltas(sums, (), pairs, metrics=chosen, engine=self.engine, confidence=self.confidence)
+        rows = self._find_deltas(sums, (), pairs, chosen)
         return self._delta_table("Differences", rows, pairs, quiet=(ITEMS, SHARE, IDEAL_CLUSTERS, CONTRIBUTION))
 
     def by_slice(
@@ -194,12 +208,25 @@ class Comparison:
         quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
         return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
 
+    def _find_deltas(
+        self, sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], metrics: Sequence[Metric]
+    ) -> list[Row]:
+        return find_deltas(
+            sums,
+            by,
+            pairs,
+            metrics=metrics,
+            engine=self.engine,
+            confidence=self.confidence,
+            sample=self._sample,
+        )
+
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
         names = [key.name for key in cut.keys]
         check_names(names, metrics)
         _check_delta_names(names)
         sums = self._stack(names, metrics, cut)
-        rows = find_deltas(sums, names, pairs, metrics=metrics, engine=self.engine, confidence=self.confidence)
+        rows = self._find_deltas(sums, names, pairs, metrics)
         bands = band_keys(cut)
         rows.sort(key=lambda row: [row[band] for band in bands] or -abs(row[CONTRIBUTION] or 0.0))
         return [row | {band: band_name(row[band]) for band in bands} for row in rows]
@@ -250,7 +277,10 @@ class Comparison:
     ) -> dict[str, Interval]:
         """Return intervals of the overall deltas by drawing the ideal clusters again and again."""
         pair = self._one_pair(experiment, baseline)
-        return bootstrap_deltas(self._evidence, pair, self._chosen(metrics), resamples=resamples, seed=seed)
+        chosen = self._chosen(metrics)
+        return bootstrap_deltas(
+            self._evidence, pair, chosen, resamples=resamples, seed=seed, confidence=self.confidence
+        )
 
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together."""

@@ -32,9 +32,10 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import add_up, average, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
+from pointwise.core.sample import Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
-from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample
+from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample, shrinkage
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
     ERROR,
@@ -43,7 +44,6 @@ from pointwise.uncertainty.intervals import (
     REACH,
     Interval,
     adjust_p_values,
-    explain_absence,
     find_influences,
     spread,
     two_sided_p_value,
@@ -89,7 +89,7 @@ def stack_sums(
     """
     engine = next(iter(variants.values())).engine
     columns = (*by, IDEAL, ITEMS, WEIGHT, TP, FP, FN, TN, IDEAL_WEIGHT, ACTUAL_WEIGHT)
-    parts = [rows_of(e).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
+    parts = [e.sample.expand(rows_of(e)).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
     return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
 
 
@@ -101,6 +101,7 @@ def find_deltas(
     metrics: Sequence[Metric],
     engine: Engine,
     confidence: float,
+    sample: Sample,
 ) -> list[Row]:
     """Compare pairs of variants over groups, with intervals and tests paired by ideal cluster.
 
@@ -113,6 +114,7 @@ def find_deltas(
         metrics: What to compare.
         engine: What computes.
         confidence: How often the intervals shall hold the true difference.
+        sample: How the ideal clusters were drawn.
 
     Returns:
         Rows with the names of the pair, the group's columns, `metric`, both values, `delta`, its interval, its
@@ -122,7 +124,8 @@ def find_deltas(
     found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
     values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
     totals = _total_weights(found, metrics)
-    tests = engine.collect(spread_pairs(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence))
+    spreads = spread_pairs(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence, sample=sample)
+    tests = engine.collect(spreads)
     rows = []
     for test in sorted(tests.to_pylist(), key=lambda row: row[_PAIR]):
         pair, group = pairs[test[_PAIR]], tuple(test[key] for key in by)
@@ -164,9 +167,19 @@ def spread_pairs(
     *,
     metrics: Sequence[Metric],
     engine: Engine,
+    sample: Sample,
     confidence: float = CONFIDENCE,
 ) -> nw.LazyFrame:
-    """Subtract the baseline's influence of every ideal cluster from the experiment's, and sum up the spread."""
+    """Sum up the spread of the difference of every pair and group."""
+    moves = pair_influences(sums, by, pairs, metrics=metrics, engine=engine)
+    names = [m.name for m in metrics]
+    return spread(moves, (_PAIR, *by), names, confidence=confidence, sample=sample)
+
+
+def pair_influences(
+    sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], *, metrics: Sequence[Metric], engine: Engine
+) -> nw.LazyFrame:
+    """Subtract the baseline's influence of every ideal cluster from the experiment's."""
     names = [m.name for m in metrics]
     sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
     table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
@@ -180,7 +193,7 @@ def spread_pairs(
     )
     # A sum over nothing is zero, but a cluster where the metric is undefined on both sides must not count.
     defined = [nw.when(nw.col(n + _DEFINED) > 0).then(nw.col(n + INFLUENCE)).alias(n + INFLUENCE) for n in names]
-    return spread(combined.with_columns(*defined), (_PAIR, *by), names, confidence=confidence)
+    return combined.with_columns(*defined)
 
 
 def _delta(
@@ -322,12 +335,15 @@ def bootstrap_deltas(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Interval]:
     """Return an interval for the difference in every metric; both variants are drawn with the same clusters."""
     both = {name: variants[name] for name in (pair.baseline, pair.experiment)}
-    engine = variants[pair.baseline].engine
+    engine, sample, names = variants[pair.baseline].engine, variants[pair.baseline].sample, [m.name for m in metrics]
     sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
-    tests = only_row(spread_pairs(sums, (), [pair], metrics=metrics, engine=engine), engine)
+    moves = pair_influences(sums, (), [pair], metrics=metrics, engine=engine)
+    tests = only_row(spread(moves, (), names, confidence=confidence, sample=sample), engine)
+    shrink = shrinkage(moves, tests, names, sample=sample, engine=engine)
     sides = _side_by_side(engine.collect(sums), pair, metrics)
     before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)
     starts, ends = (average_draws({n: c.sum(keepdims=True) for n, c in side.items()}, metrics) for side in sides)
@@ -335,13 +351,16 @@ def bootstrap_deltas(
     for metric in metrics:
         delta = float(ends[metric.name][0] - starts[metric.name][0])
         if tests[metric.name + REACH] is None:
-            intervals[metric.name] = Interval(None, None, clusters, reason=explain_absence(clusters))
+            intervals[metric.name] = Interval(None, None, clusters, confidence, _NOTHING_CHANGED)
             continue
-        error = np.nanstd(after[metric.name] - before[metric.name])
-        reach = float(critical_value(CONFIDENCE, tests[metric.name + FREEDOM]) * error)
+        error = np.nanstd(after[metric.name] - before[metric.name]) * shrink[metric.name]
+        reach = float(critical_value(confidence, tests[metric.name + FREEDOM]) * error)
         width = metric.range[1] - metric.range[0]
-        intervals[metric.name] = Interval(max(delta - reach, -width), min(delta + reach, width), clusters)
+        intervals[metric.name] = Interval(max(delta - reach, -width), min(delta + reach, width), clusters, confidence)
     return intervals
+
+
+_NOTHING_CHANGED = "no ideal cluster changed, or there is only one, so that there is no spread"
 
 
 def _side_by_side(table: pa.Table, pair: Pair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:

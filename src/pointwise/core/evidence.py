@@ -15,6 +15,7 @@ from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import Metric
+from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
@@ -83,6 +84,7 @@ class Evidence:
         cells: The cells with their confusion matrices, as `confuse` gives them.
         totals: Number and weight of the items that the matrices count.
         attributes: A table to take further slice columns from.
+        sample: How the ideal clusters of the truth were drawn.
     """
 
     engine: Engine
@@ -90,11 +92,20 @@ class Evidence:
     cells: nw.LazyFrame
     totals: Totals
     attributes: Table | None = None
+    sample: Sample = UNKNOWN
 
     @cached_property
     def common_weight(self) -> float:
         """Weight of the common items."""
         return total(self.cells, WEIGHT, self.engine)
+
+    @cached_property
+    def estimated_weight(self) -> float:
+        """Weight of the items that the common ones stand for."""
+        if self.sample.clusters is None:
+            return self.common_weight
+        expanded = self.sample.expand(self.cells.select(IDEAL, WEIGHT)).select(nw.col(WEIGHT).sum())
+        return float(self.engine.collect(expanded)[WEIGHT][0].as_py())
 
     def weighed_items(self) -> nw.LazyFrame:
         """Return the items with their weight, also where it is 1."""
@@ -105,6 +116,10 @@ class Evidence:
     def measured(self, metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Return the cells with one column per metric."""
         return measure(self.cells, metrics)
+
+    def estimate(self, rows: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
+        """Average metrics over groups of measured rows, as they would be for all items that the truth stands for."""
+        return lift(self.sample.expand(rows), by, metrics=metrics, total_weight=self.estimated_weight)
 
     def lift(self, rows: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Average metrics over groups of measured rows."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from pointwise.core.confusion import Confusion
@@ -43,6 +45,18 @@ class Metric:
     is_clipped: bool = False
     is_total: bool = False
     means: tuple[str, ...] = ()
+
+    @cached_property
+    def sees_false_positives(self) -> bool:
+        """Whether the value changes with what else the item's actual cluster holds."""
+        if self.means:
+            return any(find_metric(name).sees_false_positives for name in self.means)
+        return any(self._value(tp, fn, 0) != self._value(tp, fn, 5) for tp, fn in ((2, 0), (2, 3), (7, 1)))
+
+    def _value(self, tp: int, fn: int, fp: int) -> float:
+        total = 40
+        value = self.formula(Confusion(tp, tp + fn, tp + fp, total, total - tp - fn - fp))
+        return -math.inf if value != value else float(value)  # noqa: PLR0124  # undefined is one value, unlike NaN
 
 
 def _f(beta: float) -> Formula:

@@ -29,6 +29,7 @@ from pointwise.report.evaluation_page import (
 from pointwise.report.grids import Column, Grid, Row, Value, clip, define, describe_column, make_grid, write
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.values import format_count, format_difference, format_metric
+from pointwise.uncertainty.intervals import name_interval
 from pointwise.uncertainty.verdict import judge
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
     experiment = [name for name in comparison.variants if name != baseline][-1]
     pair = {"experiment": experiment, "baseline": baseline}
     rows = comparison.deltas(**pair).to_dicts()
-    verdicts = [_verdict(row, experiment, baseline) for row in rows]
+    verdicts = [_verdict(row, experiment, baseline, comparison.confidence) for row in rows]
     return ComparisonPage(
         title=title or f"Is {clip(experiment).text} better than {clip(baseline).text}?",
         experiment=clip(experiment).text,
@@ -125,11 +126,12 @@ def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
         yield f"{' and '.join(names)}: {warning}"
 
 
-def _verdict(row: Mapping[str, Any], experiment: str, baseline: str) -> Verdict:
+def _verdict(row: Mapping[str, Any], experiment: str, baseline: str, confidence: float) -> Verdict:
     metric, low, high = row["metric"], row[f"delta{LOW}"], row[f"delta{HIGH}"]
     word = judge(find_metric(metric).better, low, high)
     before, after = (write(metric, row[f"{side}_value"]).text for side in ("baseline", "experiment"))
-    interval = "" if low is None else f"95% interval {format_difference(low)} to {format_difference(high)}"
+    between = f"{format_difference(low)} to {format_difference(high)}" if low is not None else ""
+    interval = f"{name_interval(confidence)} {between}" if between else ""
     p = row["p_value"]
     chance = "" if p is None else f" Chance alone makes such a difference in {_often(p)} of samples of ideal clusters."
     sentence = f"{clip(experiment).text} has {after}, {clip(baseline).text} has {before}.{chance}"

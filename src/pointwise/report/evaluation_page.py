@@ -26,6 +26,7 @@ from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, wr
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
+from pointwise.uncertainty.intervals import name_interval
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -143,8 +144,8 @@ def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:
     for metric in evaluation.metrics:
         value, interval = overall.values[metric.name], overall.interval(metric.name)
         ends = write_interval(interval.low, interval.high)
-        text = write(metric.name, value).text
-        found.append(Headline(metric.name, text, f"95% interval {ends}" if ends else "", say(metric.name, value)))
+        between = f"{name_interval(interval.confidence)} {ends}" if ends else ""
+        found.append(Headline(metric.name, write(metric.name, value).text, between, say(metric.name, value)))
     return found
 
 
@@ -153,10 +154,11 @@ def say_intervals(overall: Overall) -> str:
     if not overall.intervals:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    confidence = next(interval.confidence for interval in overall.intervals.values())
     sample = f"a sample of {format_count(clusters, 'ideal cluster')}"
     meaning = (
-        f"The truth is {sample}: with another sample of that size the values would differ. In 95 of 100 "
-        "such samples, the interval holds the value that a complete truth would give."
+        f"The truth is {sample}: with another sample of that size the values would differ. In "
+        f"{100 * confidence:.10g} of 100 such samples, the interval holds the value that a complete truth would give."
     )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:

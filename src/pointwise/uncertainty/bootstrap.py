@@ -7,7 +7,9 @@ ideal clusters. Degrees of freedom and the scale of the intervals are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
@@ -17,16 +19,19 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import defined_weight, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
+from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import from_rows, only_row
+from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
+    ERROR,
     FREEDOM,
+    LIGHTNESS,
     REACH,
     Interval,
-    explain_absence,
     find_influences,
+    read_intervals,
     spread,
     with_interval_ends,
 )
@@ -39,25 +44,42 @@ Columns = Mapping[str, np.ndarray]
 
 
 def bootstrap_values(
-    evidence: Evidence, metrics: Sequence[Metric], *, resamples: int = RESAMPLES, seed: int = 0
+    evidence: Evidence,
+    metrics: Sequence[Metric],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Interval]:
     """Return an interval for every metric of all items together."""
-    engine = evidence.engine
-    sums = engine.checkpoint(sum_up(evidence.measured(metrics), (IDEAL,), metrics))
-    names = [m.name for m in metrics]
-    tests = only_row(spread(find_influences(sums, (), metrics), (), names, confidence=CONFIDENCE), engine)
+    engine, sample, names = evidence.engine, evidence.sample, [m.name for m in metrics]
+    sums = engine.checkpoint(sum_up(sample.expand(evidence.measured(metrics)), (IDEAL,), metrics))
+    rows = find_influences(sums, (), metrics)
+    tests = only_row(spread(rows, (), names, confidence=confidence, sample=sample), engine)
+    shrink = shrinkage(rows, tests, names, sample=sample, engine=engine)
     columns = _arrays(engine.collect(sums), metrics)
     draws = average_draws(resample(columns, resamples, seed), metrics)
-    values = average_draws({name: column.sum(keepdims=True) for name, column in columns.items()}, metrics)
-    clusters, intervals = int(tests[IDEAL_CLUSTERS]), {}
+    row: dict[str, Any] = {IDEAL_CLUSTERS: tests[IDEAL_CLUSTERS]}
     for metric in metrics:
-        if tests[metric.name + REACH] is None:
-            intervals[metric.name] = Interval(None, None, clusters, reason=explain_absence(clusters))
-            continue
-        reach = critical_value(CONFIDENCE, tests[metric.name + FREEDOM]) * np.nanstd(draws[metric.name])
-        low, high = find_ends(metric, values[metric.name], np.array([reach]), engine)
-        intervals[metric.name] = Interval(float(low[0]), float(high[0]), clusters)
-    return intervals
+        weights = columns[defined_weight(item_metrics([metric])[0])]
+        value = average_draws({n: c.sum(keepdims=True) for n, c in columns.items()}, [metric])[metric.name]
+        error = None if tests[metric.name + REACH] is None else np.nanstd(draws[metric.name]) * shrink[metric.name]
+        reach = None if error is None else critical_value(confidence, tests[metric.name + FREEDOM]) * error
+        lightness = (weights**2).sum() / weights.sum() ** 2
+        low, high = find_ends(metric, value, [reach], [lightness], engine=engine, confidence=confidence, sample=sample)
+        row |= {metric.name: float(value[0]), metric.name + LOW: low[0], metric.name + HIGH: high[0]}
+    return read_intervals(row, metrics, confidence=confidence, sample=sample)
+
+
+def shrinkage(
+    rows: nw.LazyFrame, tests: Mapping[str, Any], names: Sequence[str], *, sample: Sample, engine: Engine
+) -> dict[str, float]:
+    """Say by how much the design makes errors smaller than drawing with replacement, as the bootstrap does."""
+    if sample.clusters is None:
+        return dict.fromkeys(names, 1.0)
+    plain = only_row(spread(rows, (), names, confidence=CONFIDENCE, sample=UNKNOWN), engine)
+    errors = {name: (tests[name + ERROR], plain[name + ERROR]) for name in names}
+    return {name: own / other if own and other else 1.0 for name, (own, other) in errors.items()}
 
 
 def resample(columns: Columns, resamples: int, seed: int) -> dict[str, np.ndarray]:
@@ -87,16 +109,24 @@ def average_draws(sums: Columns, metrics: Sequence[Metric]) -> dict[str, np.ndar
     return means
 
 
-def find_ends(metric: Metric, values: np.ndarray, reach: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+def find_ends(
+    metric: Metric,
+    values: Sequence[float] | np.ndarray,
+    reach: Sequence[float | None],
+    lightness: Sequence[float],
+    *,
+    engine: Engine,
+    confidence: float,
+    sample: Sample,
+) -> tuple[list[float | None], list[float | None]]:
     """Return the ends of the intervals of many values of one metric."""
-    table = pa.table({metric.name: values, metric.name + REACH: reach, "_row": range(len(values))})
-    frame = (
-        with_interval_ends(from_rows(table, engine), [metric])
-        .select("_row", metric.name + LOW, metric.name + HIGH)
-        .sort("_row")
-    )
-    found = engine.collect(frame)
-    return tuple(found[metric.name + end].to_numpy(zero_copy_only=False) for end in (LOW, HIGH))
+    numbers = {metric.name: values, metric.name + REACH: reach, metric.name + LIGHTNESS: lightness}
+    arrays = {name: pa.array(column, pa.float64()) for name, column in numbers.items()}
+    table = pa.table({**arrays, "_row": range(len(values))})
+    rows = from_rows(table, engine)
+    frame = with_interval_ends(rows, [metric], confidence=confidence, sample=sample)
+    found = engine.collect(frame.select("_row", metric.name + LOW, metric.name + HIGH).sort("_row"))
+    return found[metric.name + LOW].to_pylist(), found[metric.name + HIGH].to_pylist()
 
 
 def _arrays(table: pa.Table, metrics: Sequence[Metric]) -> dict[str, np.ndarray]:

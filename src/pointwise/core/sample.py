@@ -1,0 +1,44 @@
+"""The sample: how the ideal clusters of a truth were drawn from all, and what each of them stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import IDEAL, WEIGHT
+
+EXPANSION = "_expansion"  # how many ideal clusters of the population one of the truth stands for
+REST = "_rest"  # the share of such clusters that was not drawn, of which alone something remains to be guessed
+STRATUM = "_stratum"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of how a truth came about.
+
+    Args:
+        sees_outside: Whether members of actual clusters that the truth does not list count as wrong. If not, merges
+            with clusters that were not drawn are invisible.
+        clusters: Per ideal cluster of the truth `_expansion`, `_rest` and `_stratum`; None if nothing is known, so
+            that every cluster stands for equally many of infinitely many.
+        is_complete: Whether the truth is everything there is, so that values are exact.
+        words: What the estimates are of and from, for people; empty without a design.
+    """
+
+    sees_outside: bool = False
+    clusters: nw.LazyFrame | None = None
+    is_complete: bool = False
+    words: str = ""
+
+    def expand(self, rows: nw.LazyFrame) -> nw.LazyFrame:
+        """Let the weight of rows with an ideal cluster stand for the population."""
+        if self.clusters is None:
+            return rows
+        names = rows.collect_schema().names()
+        joined = rows.join(self.clusters.select(IDEAL, EXPANSION), on=IDEAL, how="inner")
+        return joined.with_columns(nw.col(WEIGHT) * nw.col(EXPANSION)).select(*names)
+
+
+UNKNOWN = Sample()
+"""What is known of a truth if nobody says how it came about."""
