@@ -22,6 +22,7 @@ from _measure import RESULTS, count
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
 from pointwise.comparison.deltas import VARIANT, Pair, spread_pairs
 from pointwise.core.metrics import find_metrics
+from pointwise.core.sample import Sample
 from pointwise.engines import start_engine
 from pointwise.uncertainty.bootstrap import find_ends
 from pointwise.uncertainty.intervals import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
@@ -31,6 +32,7 @@ METRICS = find_metrics(["precision", "recall", "jaccard_distance"])
 NAMES = [m.name for m in METRICS]
 POPULATION, RESAMPLES = 100_000, 400
 REPEAT = "repeat"
+SAMPLE = Sample(sees_outside=True)
 
 
 def draw_sizes(generator, exponent, most):
@@ -124,10 +126,12 @@ def study(name, exponent, most, *, repeats, clusters, seed=0):
 
 def cover_values(generator, engine, frame, sums, weight, drawn, truth):  # noqa: PLR0917
     """Count how often intervals of values hold the truth."""
-    lifted = lift_with_intervals(frame, (REPEAT,), metrics=METRICS, total_weight=1.0).sort(REPEAT)
+    lifted = lift_with_intervals(frame, (REPEAT,), metrics=METRICS, total_weight=1.0, sample=SAMPLE).sort(REPEAT)
     found = engine.collect(lifted)
     freedom = engine.collect(
-        spread(find_influences(frame, (REPEAT,), METRICS), (REPEAT,), NAMES, confidence=0.95).sort(REPEAT)
+        spread(find_influences(frame, (REPEAT,), METRICS), (REPEAT,), NAMES, confidence=0.95, sample=SAMPLE).sort(
+            REPEAT
+        )
     )
     errors = bootstrap_errors(generator, sums, weight, drawn)
     simple = {name: (low, high) for name, low, high in simple_interval(sums, weight, drawn)}
@@ -135,7 +139,10 @@ def cover_values(generator, engine, frame, sums, weight, drawn, truth):  # noqa:
         name = metric.name
         ends = [np.array(found[name + end].to_pylist(), float) for end in (LOW, HIGH)]
         reach = errors[name] * [critical_value(0.95, df or 1.0) for df in freedom[name + FREEDOM].to_pylist()]
-        drawn_ends = find_ends(metric, np.array(found[name].to_pylist(), float), reach, engine)
+        lightness = (weight[drawn] ** 2).sum(axis=1) / weight[drawn].sum(axis=1) ** 2
+        values = found[name].to_pylist()
+        drawn_ends = find_ends(metric, values, reach, lightness, engine=engine, confidence=0.95, sample=SAMPLE)
+        drawn_ends = [np.array(end, float) for end in drawn_ends]
         yield {
             "value": name,
             "truth": float(truth[name]),
@@ -150,7 +157,8 @@ def cover_deltas(generator, engine, frames, runs, weight, drawn, truth):  # noqa
     total = weight[drawn].sum(axis=1)
     for experiment, kind in (("experiment", "delta"), ("again", "null delta")):
         stacked = nw.concat([frames["baseline"], frames[experiment]])
-        paired = spread_pairs(stacked, (REPEAT,), [Pair("baseline", experiment)], metrics=METRICS, engine=engine)
+        pair = [Pair("baseline", experiment)]
+        paired = spread_pairs(stacked, (REPEAT,), pair, metrics=METRICS, engine=engine, sample=SAMPLE)
         found = engine.collect(paired.sort(REPEAT))
         differences = {n: runs[experiment][n] - runs["baseline"][n] for n in NAMES}
         errors = bootstrap_errors(generator, differences, weight, drawn)

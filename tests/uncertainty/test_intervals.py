@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import pointwise as pw
 from pointwise.core.metrics import METRICS
 from pointwise.core.sample import UNKNOWN
-from pointwise.engines import start_engine
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.uncertainty.bootstrap import find_ends, resample
 from pointwise.uncertainty.intervals import adjust_p_values, name_interval, two_sided_p_value
@@ -85,16 +84,11 @@ def test_the_closed_form_is_about_the_beta_quantile():
         assert beta_quantile(a, b, 1.96) == pytest.approx(stats.beta.ppf(0.975, a, b), rel=0.08)
 
 
-@pytest.fixture(scope="module")
-def engine():
-    with start_engine() as started:
-        yield started
-
-
 @given(
     st.lists(st.tuples(st.floats(0.001, 0.999), st.floats(1e-6, 3.0), st.floats(0.001, 1.0)), min_size=1, max_size=20),
     st.sampled_from([0.5, 0.9, 0.95, 0.999]),
 )
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ends_of_any_value_are_the_formula_and_hold_the_value(engine, cases, confidence):
     values, reaches, lightness = map(list, zip(*cases, strict=True))
     found = find_ends(

@@ -21,7 +21,7 @@ from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import only_row
+from pointwise.engines.queries import from_rows, only_row
 from pointwise.errors import UsageError
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
