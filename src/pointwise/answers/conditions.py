@@ -7,7 +7,7 @@ import datetime as dt
 import operator
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -17,7 +17,8 @@ import narwhals.stable.v2 as nw
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
 
-_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)""")
+_LONGEST = 10_000  # characters
+_DEEPEST = 40  # levels of `not` and parentheses: engines go down every level themselves
 _WORDS = {
     "and": "and",
     "or": "or",
@@ -52,7 +53,8 @@ def parse_condition(text: str, schema: dict[str, Any], *, reserved: Sequence[str
 
     It may compare columns with numbers and quoted text (`= == != <> < <= > >=`), ask for membership (`in`,
     `not in`) or absence (`is null`, `is not null`), and join conditions with `and`, `or`, `not` and
-    parentheses. A column whose name is not a word is written in backticks.
+    parentheses. A column whose name is not a word is written in backticks. A quote inside quoted text is doubled,
+    or has a backslash before it.
 
     Args:
         text: The condition.
@@ -63,15 +65,34 @@ def parse_condition(text: str, schema: dict[str, Any], *, reserved: Sequence[str
         UsageError: The text is not a condition.
         MissingColumnError: It names a column that does not exist.
     """
+    if len(text) > _LONGEST:
+        raise UsageError(f"A condition of {len(text):,} characters is too long: at most {_LONGEST:,} are read.")
     names: dict[str, str] = {}
     try:
         with warnings.catch_warnings(action="ignore"):  # about backslashes in quoted text
             tree = ast.parse(_to_python(text, names), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{text!r} is neither a column nor a condition. {_EXAMPLE} {_hint(text, schema)}") from error
+        raise UsageError(
+            f"{_shortened(text)} is neither a column nor a condition. {_EXAMPLE} {_hint(text, schema)}"
+        ) from error
+    if _depth(tree) > _DEEPEST:
+        raise UsageError(f"{_shortened(text)} is nested too deeply: at most {_DEEPEST} levels are read.")
     reader = _Reader(text, schema, names, tuple(reserved))
     expression = reader.condition(tree)
     return Condition(text, expression, tuple(dict.fromkeys(reader.used)))
+
+
+def _shortened(text: str, most: int = 200) -> str:
+    return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def _depth(tree: ast.expr) -> int:
+    """Count the levels of a condition, level by level so that any number can be counted."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return depth
 
 
 _EXAMPLE = "A condition compares columns with values, such as \"year >= 2015 and country in ('US', 'DE')\"."
@@ -85,15 +106,70 @@ def _hint(text: str, schema: dict[str, Any]) -> str:
 
 def _to_python(text: str, names: dict[str, str]) -> str:
     """Rewrite what SQL spells differently, outside of quotes."""
-    parts = _QUOTED.split(text.strip())
-    for n, part in enumerate(parts):
-        if part.startswith("`") and n % 2:
-            names[f"_quoted_{n}"] = part[1:-1]
-            parts[n] = f"_quoted_{n}"
-        elif n % 2 == 0:
+    parts: list[str] = []
+    pieces = list(_split_quoted(text.strip()))  # unquoted, quoted, unquoted and so on
+    if any(not between.strip() for between in pieces[2:-1:2]):
+        raise ValueError("two quoted parts side by side")  # which Python would join into one
+    for part in pieces:
+        if part.startswith("`"):
+            word = f"_quoted_{len(names)}"
+            names[word] = part[1:-1]
+            parts.append(f" {word} ")
+        elif part.startswith(("'", '"')):
+            parts.append(f" {_as_literal(part)} ")
+        else:
             plain = re.sub(r"(?<![<>=!])=(?!=)", "==", part).replace("<>", "!=")
-            parts[n] = re.sub(r"[A-Za-z_]\w*", lambda m: _WORDS.get(m[0].lower(), m[0]), plain)
-    return "".join(parts)
+            parts.append(re.sub(r"[A-Za-z_]\w*", lambda m: _WORDS.get(m[0].lower(), m[0]), plain))
+    return "".join(parts).strip()
+
+
+def _split_quoted(text: str) -> Iterator[str]:
+    """Cut a text into what is quoted and what is not, in one pass.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    start = place = 0
+    while place < len(text):
+        if text[place] in "'\"`":
+            yield text[start:place]
+            start, place = place, _find_end(text, place)
+            yield text[start:place]
+            start = place
+        else:
+            place += 1
+    yield text[start:]
+
+
+def _find_end(text: str, start: int) -> int:
+    """Find where a quoted part ends. A backslash takes the next character as it is, and a doubled quote is one."""
+    quote, place = text[start], start + 1
+    while place < len(text):
+        if text[place] == "\\" and quote != "`":
+            place += 2
+        elif text[place] != quote:
+            place += 1
+        elif quote != "`" and text[place + 1 : place + 2] == quote:
+            place += 2
+        else:
+            return place + 1
+    raise ValueError(f"the quote {quote} is not closed")
+
+
+def _as_literal(quoted: str) -> str:
+    """Write text in quotes as Python does, where a quote inside is not doubled but has a backslash before it."""
+    quote, inside = quoted[0], quoted[1:-1]
+    pieces = re.split(r"(\\.)", inside, flags=re.DOTALL)
+    return quote + "".join(p if p.startswith("\\") else p.replace(quote * 2, "\\" + quote) for p in pieces) + quote
+
+
+def _fold(join: Callable[[Any, Any], Any], parts: list[nw.Expr]) -> nw.Expr:
+    """Join many conditions as a tree that is as flat as can be, because engines go down every level."""
+    while len(parts) > 1:
+        parts = [
+            join(*pair) if len(pair) > 1 else pair[0] for pair in (parts[n : n + 2] for n in range(0, len(parts), 2))
+        ]
+    return parts[0]
 
 
 @dataclass
@@ -104,11 +180,15 @@ class _Reader:
     reserved: tuple[str, ...] = ()
     used: list[str] = field(default_factory=list)
 
+    @property
+    def shown(self) -> str:
+        return _shortened(self.text)
+
     def condition(self, node: ast.expr) -> nw.Expr:
         match node:
             case ast.BoolOp(op=op, values=values):
                 join = operator.and_ if isinstance(op, ast.And) else operator.or_
-                return reduce(join, [self.condition(v) for v in values])
+                return _fold(join, [self.condition(v) for v in values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ~self.condition(operand)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -141,7 +221,7 @@ class _Reader:
         for kind in (nw.String, nw.Boolean):
             if isinstance(types[0], kind) != isinstance(types[1], kind):
                 raise UsageError(
-                    f"In {self.text!r}: {types[0]} ({one!r}) cannot be compared with {types[1]} ({other!r})."
+                    f"In {self.shown}: {types[0]} ({one!r}) cannot be compared with {types[1]} ({other!r})."
                 )
 
     def operand(self, node: ast.expr, other: ast.expr) -> Any:
@@ -157,7 +237,7 @@ class _Reader:
         except (ValueError, TypeError) as error:
             raise self.refusal(node) from error
         if value is None:
-            raise UsageError(f"In {self.text!r}: a missing value is asked for with `is null` or `is not null`.")
+            raise UsageError(f"In {self.shown}: a missing value is asked for with `is null` or `is not null`.")
         if not isinstance(value, (str, int, float)):
             raise self.refusal(node)
         return self.converted(value, column) if column else value
@@ -172,12 +252,12 @@ class _Reader:
             if isinstance(dtype, nw.Datetime) and is_text:
                 return dt.datetime.fromisoformat(value)
         except ValueError as error:
-            raise UsageError(f"In {self.text!r}: {value!r} is not a date.") from error
+            raise UsageError(f"In {self.shown}: {value!r} is not a date.") from error
         fits = not is_text if dtype.is_numeric() else is_text
         fits = not (is_text or is_number) if isinstance(dtype, nw.Boolean) else fits
         if not fits:
             raise UsageError(
-                f"In {self.text!r}: column {column!r} holds {dtype}, which cannot be compared with {value!r}."
+                f"In {self.shown}: column {column!r} holds {dtype}, which cannot be compared with {value!r}."
             )
         return value
 
@@ -189,7 +269,7 @@ class _Reader:
             raise MissingColumnError(say_reserved(name))
         if name not in self.schema:
             raise MissingColumnError(
-                f"In {self.text!r}: there is no column {name!r}. There are {', '.join(map(repr, self.schema))}."
+                f"In {self.shown}: there is no column {name!r}. There are {', '.join(map(repr, self.schema))}."
             )
         self.used.append(name)
         return name
@@ -198,4 +278,4 @@ class _Reader:
         meant = ast.unparse(node)
         for word, name in self.names.items():
             meant = meant.replace(word, f"`{name}`")
-        return UsageError(f"In {self.text!r}: cannot understand {meant!r}. {_EXAMPLE}")
+        return UsageError(f"In {self.shown}: cannot understand {meant!r}. {_EXAMPLE}")
