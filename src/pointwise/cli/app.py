@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from pointwise.cli.streams import put_text, say
 from pointwise.cli.wording import speak_of, translate
 from pointwise.errors import PointwiseError
 
@@ -49,10 +51,10 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except PointwiseError as error:
-            typer.echo(f"Error: {translate(str(error))}", err=True)
+            say(f"Error: {translate(str(error))}")
             raise typer.Exit(USAGE_ERROR) from error
         except KeyboardInterrupt:
-            typer.echo("Interrupted.", err=True)
+            say("Interrupted.")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -69,7 +71,7 @@ def _show_version(is_asked: bool) -> None:  # noqa: FBT001  # Typer calls it so
     if is_asked:
         from pointwise.version import __version__
 
-        typer.echo(f"pointwise {__version__}")
+        put_text(f"pointwise {__version__}")
         raise typer.Exit
 
 
@@ -89,7 +91,7 @@ def root(
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         app()

@@ -29,7 +29,9 @@ def gate(
     ] = None,
     slices: options.Slices = None,
     attributes: options.Attributes = None,
-    min_items: Annotated[int, typer.Option(min=1, metavar="N", help="Slices with fewer items are not checked.")] = 1,
+    min_items: Annotated[
+        int, typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="Slices with fewer items are not checked.")
+    ] = 1,
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="A stored run to compare with, for --max-drop.")
     ] = None,

@@ -19,7 +19,7 @@ def progress(*phases: str) -> Iterator[None]:
     Args:
         phases: The phases that the work will go through.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console

@@ -157,7 +157,10 @@ def explain(
         list[str] | None, typer.Option(metavar="ID", help="An actual cluster: where its items come from.")
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, metavar="ITEMS", help="How many items of a set to list.")
+        int,
+        typer.Option(
+            "--limit", "-n", min=1, max=options.MOST_ROWS, metavar="ITEMS", help="How many items of a set to list."
+        ),
     ] = 20,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -216,7 +219,9 @@ def _put_cluster(found: ClusterExplanation, kind: Format) -> None:
 def mistakes(
     run: options.Run,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=options.MOST_ROWS, metavar="N", help="How many to list.")
+    ] = 20,
     which: Annotated[Kind, typer.Option("--kind", help="Which mistakes to list.")] = Kind.both,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,

@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pointwise.engines import Engine, start_spark
+from pointwise.engines import MOST_THREADS, Engine, start_spark
 from pointwise.errors import UsageError
 from pointwise.inputs.options import Absent, Missing, On, Outside
+
+MOST_ROWS = 10**9
+"""How many rows can be asked for: more than anybody reads, and few enough for every engine."""
 
 TABLES = ("ideal", "actual", "weights", "attributes")
 
@@ -123,7 +126,9 @@ Intervals = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", "-n", min=1, metavar="ROWS", help="How many rows to show.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--limit", "-n", min=1, max=MOST_ROWS, metavar="ROWS", help="How many rows to show.", rich_help_panel=_OUTPUT
+    ),
 ]
 MemoryLimit = Annotated[
     str | None,
@@ -132,7 +137,8 @@ MemoryLimit = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, metavar="N", help="Cores to use.", rich_help_panel=_LIMITS)
+    int | None,
+    typer.Option("--threads", min=1, max=MOST_THREADS, metavar="N", help="Cores to use.", rich_help_panel=_LIMITS),
 ]
 EngineName = Annotated[
     EngineKind,

@@ -9,21 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from pointwise.cli.options import Format
+from pointwise.cli.streams import put_text, say
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
 
+__all__ = ["draw_csv", "draw_cut", "draw_json", "draw_markdown", "put_rows", "put_table", "put_text", "say"]
+
 Rows = Sequence[Mapping[str, Any]]
 
 SHOWN_ROWS = 20
-
-
-def say(message: str) -> None:
-    """Tell the user something that is not the result."""
-    typer.echo(message, err=True)
 
 
 def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> None:
@@ -73,11 +69,6 @@ def put_rows(
         put_text(draw_table(title, names, [dict(row) for row in rows], note=note))
 
 
-def put_text(text: str) -> None:
-    """Write text as it is."""
-    typer.echo(text)
-
-
 def draw_json(value: Any) -> str:
     """Write a value as JSON, numbers in full precision."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
@@ -85,11 +76,15 @@ def draw_json(value: Any) -> str:
 
 def draw_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Write rows as CSV, numbers in full precision and nothing for what is undefined."""
+    lines = [columns, *([_csv_value(row.get(column)) for column in columns] for row in rows)]
+    return "\n".join(_csv_line(line) for line in lines)
+
+
+def _csv_line(values: Sequence[Any]) -> str:
+    """Write one row. The writer quotes what its own line ending consists of, and a lone `\\r` needs quotes too."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_csv_value(row.get(column)) for column in columns] for row in rows)
-    return buffer.getvalue().removesuffix("\n")
+    csv.writer(buffer, lineterminator="\r\n").writerow(values)
+    return buffer.getvalue().removesuffix("\r\n")
 
 
 def _csv_value(value: Any) -> Any:

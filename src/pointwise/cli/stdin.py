@@ -6,11 +6,12 @@ import gzip
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pointwise.errors import UsageError
+from pointwise.errors import SourceError, UsageError
 
 _BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 _GZIP = b"\x1f\x8b"
@@ -31,10 +32,15 @@ def files(*sources: str | None) -> Iterator[list[str | None]]:
 
 
 def _keep(folder: Path) -> Path:
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("Standard input (-) is closed. Pipe a table into the command, or give a file.")
     path = folder / "standard-input"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return path.rename(path.with_suffix(_ending(path)))
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        return path.rename(path.with_suffix(_ending(path)))
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError(f"Standard input (-) cannot be read: {error}.") from error
 
 
 def _ending(path: Path) -> str:

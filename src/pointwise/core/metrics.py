@@ -305,6 +305,8 @@ METRICS: dict[str, Metric] = {row.name: replace(row, swapped=row.swapped or row.
 DEFAULT_METRICS = ("precision", "recall", "f1", "jaccard_distance")
 
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
+_LONGEST_NAME = 60  # of a metric in a message
+_LEAST_BETA = 0.001  # beyond this and its inverse, only one of precision and recall is left
 
 
 def find_metric(name: str) -> Metric:
@@ -316,11 +318,12 @@ def find_metric(name: str) -> Metric:
     if name in METRICS:
         return METRICS[name]
     beta = _F_BETA.fullmatch(name)
-    if beta and float(beta[1]) > 0:
+    if beta and _LEAST_BETA <= float(beta[1]) <= 1 / _LEAST_BETA:
         return _f_beta(name, float(beta[1]))
     near = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "`pointwise metrics` lists them."
-    raise UnknownMetricError(f"There is no metric {name!r}. {hint}")
+    shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    raise UnknownMetricError(f"There is no metric {shown!r}. {hint}")
 
 
 def find_metrics(names: Iterable[str] | str | None) -> tuple[Metric, ...]:

@@ -8,7 +8,11 @@ from typing import Any
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.errors import EngineError, UsageError
 
-__all__ = ["Engine", "Source", "choose_engine", "start_engine", "start_spark"]
+__all__ = ["MOST_THREADS", "Engine", "Source", "choose_engine", "start_engine", "start_spark"]
+
+
+MOST_THREADS = 1_024
+"""How many threads can be asked for; starting many more than there are cores takes longer than any work."""
 
 
 def start_engine(*, memory_limit: str | None = None, threads: int | None = None) -> Engine:
@@ -20,6 +24,8 @@ def start_engine(*, memory_limit: str | None = None, threads: int | None = None)
     """
     from pointwise.engines.duckdb import DuckDBEngine
 
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"threads={threads!r} must lie between 1 and {MOST_THREADS:,}.")
     return DuckDBEngine(memory_limit=memory_limit, threads=threads)
 
 

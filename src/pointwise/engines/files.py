@@ -66,6 +66,11 @@ def _expand(path: str) -> Iterable[Path]:
         if not inside:
             raise SourceError(f"There is no data file in the folder {path!r}.")
         return inside
+    if Path(path).exists():
+        raise SourceError(
+            f"{path!r} is a pipe or a device, and tables are read more than once. Copy it to a file first; the command "
+            "line reads a table from standard input where - stands for its path."
+        )
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
     if not found:
         kind = "No file matches" if glob.has_magic(path) else "There is no file"

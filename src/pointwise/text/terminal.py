@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pointwise.text.escaping import escape_controls
 from pointwise.text.notebook import draw_grid
 from pointwise.text.values import format_cell, format_interval, format_value, shown_columns
 
@@ -30,7 +31,7 @@ def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = ""
     buffer, width = io.StringIO(), terminal_width()
     console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
     if title:
-        console.print(_one_line(title))
+        console.print(escape_controls(title))
     names = shown_columns(columns)
     beside, below = ([_lay_out(name, rows, separator) for name in names] for separator in (" ", "\n"))
     table = next((t for t in (beside, below) if sum(c.least + _GAP for c in t) <= width + 1), None)
@@ -40,7 +41,8 @@ def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = ""
         console.print("", _as_record(beside, number), sep="\n")
     if note:
         console.print(*([""] if table is None else []), note, sep="\n")
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+    lines = buffer.getvalue().rstrip().split("\n")
+    return "\n".join(escape_controls(line.rstrip()) for line in lines)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def _lay_out(name: str, rows: Rows, separator: str) -> _Column:
 
 def _write(name: str, rows: Rows, separator: str) -> list[str]:
     """Write the values of a column; if some of them have an interval, with it."""
-    values = [_one_line(format_value(name, row.get(name))) for row in rows]
+    values = [escape_controls(format_value(name, row.get(name))) for row in rows]
     intervals = [format_interval(name, row) for row in rows]
     room = max(map(len, intervals), default=0)
     if not room:
@@ -135,10 +137,6 @@ def _as_record(columns: Sequence[_Column], number: int) -> Any:
     for column in columns:
         record.add_row(Text(column.name), Text(column.cells[number].strip()))
     return record
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def wrap(text: str) -> str:
