@@ -25,7 +25,15 @@ for name, number in {
 settings.load_profile("duckdb")  # the other is for `pytest -m spark --hypothesis-profile=spark`
 
 # What must hold on every engine. Of the other tests, what is special about Spark stands in `test_spark.py`.
-ON_SPARK = ("test_paper", "test_laws", "test_policies", "test_errors", "test_patentsview", "test_intervals")
+ON_SPARK = (
+    "test_paper",
+    "test_laws",
+    "test_policies",
+    "test_errors",
+    "test_patentsview",
+    "test_intervals",
+    "test_design",
+)
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised

@@ -42,6 +42,7 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import format_count, format_share, format_weight
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
+from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, check_confidence
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ def evaluate(
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Sequence[Any] = (),
+    sampling: Any = None,
+    drawn: int | None = None,
+    population: int | Mapping[str, int] | None = None,
+    strata: str | None = None,
     intervals: bool = True,
     confidence: float = CONFIDENCE,
     memory_limit: str | None = None,
@@ -97,6 +102,16 @@ def evaluate(
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
         unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        sampling: How the ideal clusters of the truth were drawn, to estimate values for all items of the actual
+            clustering: "clusters" (each was as likely as any other), "items" (items were drawn, and their whole
+            clusters labelled), a column of the truth or a table (of ideal clusters or items) with the `probability`
+            of each ideal cluster to be in the truth; or "complete" (the truth is everything: no intervals). Without
+            it, values are those of the truth itself, and the intervals hold for clusters drawn uniformly.
+        drawn: Number of items drawn, for exact probabilities with sampling="items".
+        population: With sampling="items" the number of items that were drawn from, by default those of the actual
+            clustering; with "clusters" the number of ideal clusters, which makes intervals narrower if the truth has
+            many of them; with strata a mapping from stratum to number of ideal clusters.
+        strata: Column of the truth within whose values ideal clusters were drawn by themselves.
         intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
             they are shown.
         confidence: How often the intervals shall hold the true value.
@@ -119,7 +134,9 @@ def evaluate(
         0.75
     """
     chosen, confidence = find_metrics(metrics), check_confidence(confidence)
-    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, tuple(unassigned_labels))
+    plan = read_sampling(sampling, drawn=drawn, population=population, strata=strata)
+    labels = tuple(unassigned_labels)
+    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan)
     sources = (ideal, actual, weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
@@ -127,12 +144,13 @@ def evaluate(
         inputs = read_inputs(
             chosen_engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options
         )
-        evaluation = evaluate_inputs(inputs, chosen_engine, options=options, metrics=chosen)
+        evaluation = evaluate_inputs(inputs, chosen_engine, options=options, metrics=chosen, probabilities=sampling)
     except BaseException:
         if chosen_engine is not engine:  # nobody else could let go of what it holds
             chosen_engine.close()
         raise
-    return replace(evaluation, shows_intervals=intervals, confidence=confidence)
+    shows_intervals = intervals and not evaluation.evidence.sample.is_complete
+    return replace(evaluation, shows_intervals=shows_intervals, confidence=confidence)
 
 
 def as_specs(slices: Any) -> tuple[Any, ...]:
@@ -142,16 +160,20 @@ def as_specs(slices: Any) -> tuple[Any, ...]:
     return tuple(slices or ())
 
 
-def evaluate_inputs(inputs: Inputs, engine: Engine, *, options: Options, metrics: tuple[Metric, ...]) -> Evaluation:
+def evaluate_inputs(
+    inputs: Inputs, engine: Engine, *, options: Options, metrics: tuple[Metric, ...], probabilities: Any = None
+) -> Evaluation:
     """Evaluate inputs that were read: find the common items, and establish what each of them sees."""
     common = find_common_items(inputs, engine, options=options)
     evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
     scope = Scope(inputs, common, evidence.cells, engine)
-    return Evaluation(replace(evidence, sample=_sample(options)), metrics, options, inputs.sources, scope)
-
-
-def _sample(options: Options) -> Sample:
-    return Sample(sees_outside=options.outside == "wrong")
+    sees_outside = options.outside == "wrong"
+    if options.sampling is None:
+        sample = Sample(sees_outside=sees_outside)
+    else:
+        sample = draw_up(options.sampling, probabilities, inputs, scope.coverage, engine, sees_outside=sees_outside)
+    sample.check(metrics)
+    return Evaluation(evidence.drawn(sample), metrics, options, inputs.sources, scope)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,7 +213,7 @@ class Evaluation:
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
-        return replace(self, metrics=find_metrics(names))
+        return replace(self, metrics=self._chosen(names))
 
     def by_ideal_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
         """Average the metrics over the items of each ideal cluster."""
@@ -380,7 +402,11 @@ class Evaluation:
         return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
 
     def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
-        return self.metrics if metrics is None else find_metrics(metrics)
+        if metrics is None:
+            return self.metrics
+        chosen = find_metrics(metrics)
+        self.evidence.sample.check(chosen)
+        return chosen
 
 
 def load(
@@ -418,7 +444,7 @@ def load(
     chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
     folder, manifest = read_run(path, verify=verify)
     return Evaluation(
-        evidence=replace(read_evidence(folder, manifest, chosen), sample=_sample(read_options(manifest))),
+        evidence=read_evidence(folder, manifest, chosen),
         metrics=_known_metrics(manifest, folder),
         options=read_options(manifest),
         sources=read_sources(manifest),

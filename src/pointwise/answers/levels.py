@@ -41,7 +41,12 @@ def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: f
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
     return Overall(
-        row[ITEMS], row[WEIGHT], values, undefined, lambda: _overall_intervals(evidence, metrics, confidence)
+        row[ITEMS],
+        row[WEIGHT],
+        values,
+        undefined,
+        lambda: _overall_intervals(evidence, metrics, confidence),
+        evidence.sample,
     )
 
 
@@ -102,7 +107,7 @@ def _tabulate_slicing(
     names = [key.name for key in cut.keys]
     check_names(names, metrics)
     frame = _lift_slices(evidence, cut, metrics, confidence)
-    title = f"Slices by {cut.name}"
+    title = evidence.sample.title(f"Slices by {cut.name}")
     quiet = () if confidence is None else (WEIGHT,)  # the share says it too, and intervals need the room
     made = partial(
         MetricTable, title, engine=evidence.engine, quiet=quiet, keys=tuple(names), confidence=confidence or CONFIDENCE

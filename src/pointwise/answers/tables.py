@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.conditions import parse_condition
 from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.metrics import find_metric
+from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.files import is_address, whole_file
 from pointwise.engines.queries import count
@@ -200,6 +201,7 @@ class Overall:
         values: The value of each metric.
         undefined: For metrics that can be undefined, the share of the weight for which they are.
         find_intervals: Computes the intervals, which takes longer than the values; None to go without.
+        sample: How the ideal clusters of the truth were drawn.
     """
 
     items: int
@@ -207,6 +209,7 @@ class Overall:
     values: Mapping[str, float | None]
     undefined: Mapping[str, float]
     find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
+    sample: Sample = field(default=UNKNOWN, compare=False)
 
     def __getitem__(self, metric: str) -> float:
         """Return the value of a metric."""
@@ -222,7 +225,9 @@ class Overall:
     def interval(self, metric: str) -> Interval:
         """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
         self._require(metric)
-        return self.intervals.get(metric, Interval(None, None, 0, reason="intervals were turned off"))
+        is_complete = self.sample.is_complete
+        why = "the truth is complete, so that values are exact" if is_complete else "intervals were turned off"
+        return self.intervals.get(metric, Interval(None, None, 0, reason=why))
 
     def _require(self, metric: str) -> None:
         if metric not in self.values:
@@ -254,6 +259,8 @@ class Overall:
         clusters = max((i.ideal_clusters for i in self.intervals.values()), default=0)
         behind = f" in {format_count(clusters, 'ideal cluster')}" if clusters else ""
         title = f"Overall: {format_count(self.items, 'item')}{behind}, weight {format_weight(self.weight)}"
+        if self.sample.words:
+            title = f"Overall: {self.sample.words}"
         columns = [c for c in ("metric", "value", label, "undefined", "meaning") if any(c in row for row in rows)]
         reasons: dict[str, list[str]] = {}
         for name, interval in self.intervals.items():

@@ -51,7 +51,12 @@ def compare(
     missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
+    sampling: options.Sampling = None,
+    drawn: options.Drawn = None,
+    population: options.Population = None,
+    strata: options.Strata = None,
     intervals: options.Intervals = True,
+    confidence: options.Confidence = 0.95,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
     ] = None,

@@ -50,7 +50,12 @@ def evaluate(
         bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
+    sampling: options.Sampling = None,
+    drawn: options.Drawn = None,
+    population: options.Population = None,
+    strata: options.Strata = None,
     intervals: options.Intervals = True,
+    confidence: options.Confidence = 0.95,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     engine: options.EngineName = options.EngineKind.duckdb,

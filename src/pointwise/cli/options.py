@@ -124,6 +124,39 @@ Intervals = Annotated[
         "--intervals/--no-intervals", help="Whether to show how sure the values are.", rich_help_panel=_OUTPUT
     ),
 ]
+Confidence = Annotated[
+    float,
+    typer.Option(metavar="SHARE", help="How often intervals shall hold the true value.", rich_help_panel=_OUTPUT),
+]
+_SAMPLED = "How the truth was drawn"
+
+Sampling = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOW",
+        help="Estimate values for all items: ideal clusters were drawn uniformly (clusters), by drawing items "
+        "(items), or with the probabilities in a column of the truth or in a file; or the truth is complete.",
+        rich_help_panel=_SAMPLED,
+    ),
+]
+Drawn = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Number of items drawn (with --sampling items).", rich_help_panel=_SAMPLED),
+]
+Population = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[STRATUM=]N",
+        help="Number of items (--sampling items) or ideal clusters (--sampling clusters) that were drawn from.",
+        rich_help_panel=_SAMPLED,
+    ),
+]
+Strata = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of the truth within whose values clusters were drawn.", rich_help_panel=_SAMPLED
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -216,6 +249,18 @@ def _all(values: Sequence[str] | None) -> Sequence[str]:
     return values or ()
 
 
+def _read_population(given: Sequence[str] | None) -> int | dict[str, int] | None:
+    """Read one number, or one per stratum: `US=1000`."""
+    if not given:
+        return None
+    try:
+        if len(given) == 1 and "=" not in given[0]:
+            return int(given[0])
+        return {name: int(number) for name, _, number in (text.rpartition("=") for text in given)}
+    except ValueError:
+        raise UsageError(f"--population {' '.join(given)!r} is not a number, or STRATUM=NUMBER for each.") from None
+
+
 def choose_engine(kind: EngineKind, master: str | None, conf: Sequence[str] | None) -> Engine | None:
     """Start Spark if it was asked for; None stands for the embedded engine."""
     if kind is EngineKind.duckdb:
@@ -269,7 +314,12 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "missing": _as_given,
     "unassigned": read_unassigned,
     "unassigned_labels": lambda labels: [read_label(label) for label in labels] if labels else None,
+    "sampling": _as_given,
+    "drawn": _as_given,
+    "population": _read_population,
+    "strata": _as_given,
     "intervals": _as_given,
+    "confidence": _as_given,
     "memory_limit": _as_given,
     "threads": _as_given,
 }

@@ -76,6 +76,8 @@ def check_same_truth(evaluations: Mapping[str, Evaluation]) -> None:
 
 
 def _differences(one: Evaluation, other: Evaluation) -> list[str]:
+    if one.options.sampling != other.options.sampling:
+        return ["the two say differently how the truth was drawn (sampling=...)"]
     for policy in ("outside", "missing", "unassigned", "unassigned_labels"):
         values = [_plain(getattr(e.options, policy)) for e in (one, other)]
         if values[0] != values[1]:
@@ -140,7 +142,7 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     restricted = establish(
         items, engine, pairs=pairs, outside=outside, set_aside=set_aside, attributes=evidence.attributes
     )
-    return replace(evaluation, evidence=restricted)
+    return replace(evaluation, evidence=restricted.drawn(evidence.sample))
 
 
 def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:

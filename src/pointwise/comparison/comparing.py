@@ -40,6 +40,10 @@ def compare(
     missing: Missing | None = None,
     unassigned: Unassigned | Mapping[str, Unassigned] | None = None,
     unassigned_labels: Sequence[Any] | None = None,
+    sampling: Any = None,
+    drawn: int | None = None,
+    population: int | Mapping[str, int] | None = None,
+    strata: str | None = None,
     intervals: bool = True,
     confidence: float = CONFIDENCE,
     memory_limit: str | None = None,
@@ -69,6 +73,10 @@ def compare(
         missing: As in `evaluate`.
         unassigned: As in `evaluate`.
         unassigned_labels: As in `evaluate`.
+        sampling: As in `evaluate`: how the truth was drawn. Differences are then estimated for all items.
+        drawn: As in `evaluate`.
+        population: As in `evaluate`.
+        strata: As in `evaluate`.
         intervals: Whether tables show intervals.
         confidence: How often the intervals shall hold the true value.
         memory_limit: As in `evaluate`.
@@ -102,6 +110,10 @@ def compare(
         "missing": missing,
         "unassigned": unassigned,
         "unassigned_labels": unassigned_labels,
+        "sampling": sampling,
+        "drawn": drawn,
+        "population": population,
+        "strata": strata,
     }
     looking = {
         "attributes": attributes,
@@ -199,7 +211,7 @@ def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
 def _adapted(evaluation: Evaluation, looking: Mapping[str, Any]) -> Evaluation:
     """Apply what can be chosen after the fact: metrics, attributes, slices and intervals."""
     if looking["metrics"] is not None:
-        evaluation = replace(evaluation, metrics=find_metrics(looking["metrics"]))
+        evaluation = evaluation.with_metrics(*(m.name for m in find_metrics(looking["metrics"])))
     if looking["attributes"] is not None:
         evaluation = evaluation.with_attributes(looking["attributes"])
     if looking["slices"]:

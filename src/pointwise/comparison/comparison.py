@@ -145,7 +145,7 @@ class Comparison:
         coverage = from_rows(pa.table(numbers), self.engine)
         joined = frame.join(coverage, left_on=VARIANT, right_on=VARIANT + "_", how="inner")
         return MetricTable(
-            "Overall",
+            self._sample.title("Overall"),
             self.engine.checkpoint(joined.select(*columns, *_COVERAGE, _ORDER)),
             self.engine,
             order=((_ORDER, False),),
@@ -396,7 +396,11 @@ class Comparison:
         return [self.overall, self.deltas()] if has_baseline else [self.overall]
 
     def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
-        return self.metrics if metrics is None else find_metrics(metrics)
+        if metrics is None:
+            return self.metrics
+        chosen = find_metrics(metrics)
+        self._sample.check(chosen)
+        return chosen
 
     def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[Pair]:
         names = self.variants
@@ -442,7 +446,7 @@ class Comparison:
             _typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])), self.engine
         )
         return MetricTable(
-            _titled(title, pairs),
+            self._sample.title(_titled(title, pairs)),
             frame,
             self.engine,
             order=((_ORDER, False),),

@@ -166,9 +166,9 @@ def confuse(
     joined = bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
     if set_aside is None:
         held = hold(joined)
-        return _with_entries(held if is_weighted else _with_unit_weights(held), totals)
+        return with_entries(held if is_weighted else _with_unit_weights(held), totals)
     weighed = joined if is_weighted else _with_unit_weights(joined)
-    return _with_entries(hold(_with_strangers(weighed, set_aside)), totals)
+    return with_entries(hold(_with_strangers(weighed, set_aside)), totals)
 
 
 def _with_strangers(cells: nw.LazyFrame, set_aside: nw.LazyFrame) -> nw.LazyFrame:
@@ -204,7 +204,8 @@ def _with_unit_weights(cells: nw.LazyFrame) -> nw.LazyFrame:
     return cells.with_columns(*(nw.col(count).cast(nw.Float64).alias(name) for name, count in counts.items()))
 
 
-def _with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
+def with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
+    """Add the entries of the confusion matrices of cells with margins, among so many items."""
     fn, fp = nw.col(IDEAL_WEIGHT) - nw.col(TP), nw.col(ACTUAL_WEIGHT) - nw.col(TP)
     negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + nw.col(ITEMS)
     tn = totals.weight - nw.col(IDEAL_WEIGHT) - fp

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, WEIGHT
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
@@ -145,7 +145,9 @@ class Scope:
             return float(self.inputs.rows[1])
         if self.common.keeps_outside:
             return _plus(counts.common_weight, counts.outside_weight)
-        frame = self.inputs.actual.frame
+        frame, weights = self.inputs.actual.frame, self.inputs.weights
+        if weights is not None:
+            frame = frame.join(weights.frame, on=ITEM, how="inner")
         if WEIGHT not in frame.collect_schema().names():
             return None
         return total(frame, WEIGHT, self.engine)

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, RESERVED, TP, WEIGHT
-from pointwise.core.confusion import Totals, confuse
+from pointwise.core.confusion import Totals, confuse, with_entries
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
@@ -104,8 +104,14 @@ class Evidence:
         """Weight of the items that the common ones stand for."""
         if self.sample.clusters is None:
             return self.common_weight
-        expanded = self.sample.expand(self.cells.select(IDEAL, WEIGHT)).select(nw.col(WEIGHT).sum())
-        return float(self.engine.collect(expanded)[WEIGHT][0].as_py())
+        return total(self.sample.expand(self.cells.select(IDEAL, WEIGHT)), WEIGHT, self.engine)
+
+    def drawn(self, sample: Sample) -> Evidence:
+        """Return the same evidence as a sample, whose items see everything in the population."""
+        if sample.population is None:
+            return replace(self, sample=sample)
+        cells = with_entries(self.cells, sample.population)
+        return replace(self, cells=cells, totals=sample.population, sample=sample)
 
     def weighed_items(self) -> nw.LazyFrame:
         """Return the items with their weight, also where it is 1."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import IDEAL, WEIGHT
+from pointwise.core.confusion import Totals
+from pointwise.core.metrics import Metric
+from pointwise.errors import UsageError
 
 EXPANSION = "_expansion"  # how many ideal clusters of the population one of the truth stands for
 REST = "_rest"  # the share of such clusters that was not drawn, of which alone something remains to be guessed
@@ -22,12 +26,14 @@ class Sample:
             with clusters that were not drawn are invisible.
         clusters: Per ideal cluster of the truth `_expansion`, `_rest` and `_stratum`; None if nothing is known, so
             that every cluster stands for equally many of infinitely many.
+        population: Number and weight of all items that the truth stands for, if known.
         is_complete: Whether the truth is everything there is, so that values are exact.
         words: What the estimates are of and from, for people; empty without a design.
     """
 
     sees_outside: bool = False
     clusters: nw.LazyFrame | None = None
+    population: Totals | None = None
     is_complete: bool = False
     words: str = ""
 
@@ -38,6 +44,24 @@ class Sample:
         names = rows.collect_schema().names()
         joined = rows.join(self.clusters.select(IDEAL, EXPANSION), on=IDEAL, how="inner")
         return joined.with_columns(nw.col(WEIGHT) * nw.col(EXPANSION)).select(*names)
+
+    def title(self, title: str) -> str:
+        """Say in a title what the values are estimates of."""
+        return f"{title}, {self.words}" if self.words else title
+
+    def check(self, metrics: Iterable[Metric]) -> None:
+        """Refuse metrics that such a sample cannot estimate.
+
+        Raises:
+            UsageError: Their false positives are invisible.
+        """
+        blind = [m.name for m in metrics if m.sees_false_positives]
+        if self.clusters is not None and not self.sees_outside and blind:
+            raise UsageError(
+                f"{', '.join(blind)} cannot be estimated for all items with outside='ignore': merges with clusters "
+                "that were not drawn are then invisible, and the clustering looks too good. Use outside='wrong' "
+                "if the drawn ideal clusters are complete, or ask for metrics without false positives, such as recall."
+            )
 
 
 UNKNOWN = Sample()

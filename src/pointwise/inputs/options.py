@@ -35,6 +35,38 @@ class UnassignedPolicy:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How the ideal clusters of a truth were drawn from those of a population.
+
+    Args:
+        how: "clusters" (every ideal cluster was as likely), "items" (items were drawn, and their whole clusters
+            labelled), "complete" (the truth is everything), or "probabilities" (given for every ideal cluster).
+        column: Of the truth or of a table of its own: the probability of each ideal cluster to be in the truth.
+        drawn: Number of items drawn.
+        population: Number of ideal clusters ("clusters", per stratum if there are strata) or items in the population.
+        strata: Column of the truth: within its values clusters were drawn by themselves.
+    """
+
+    how: str
+    column: str | None = None
+    drawn: int | None = None
+    population: int | Mapping[str, int] | None = None
+    strata: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing."""
+        if self.drawn is not None and (self.how != "items" or self.drawn < 1):
+            raise UsageError(f"drawn={self.drawn!r} is the number of items drawn, which goes with sampling='items'.")
+        if self.strata is not None and self.how != "clusters":
+            raise UsageError("strata=... goes with sampling='clusters': ideal clusters drawn within each stratum.")
+        if isinstance(self.population, Mapping) != (self.strata is not None):
+            raise UsageError(
+                "population=... is one number, or with strata=... a mapping from every stratum to its number of ideal "
+                "clusters."
+            )
+
+
+@dataclass(frozen=True)
 class Options:
     """The parameters of an evaluation that say how to read its inputs. `evaluate` explains them."""
 
@@ -46,6 +78,7 @@ class Options:
     missing: Missing = "drop"
     unassigned: Unassigned | Mapping[str, Unassigned] = "error"
     unassigned_labels: tuple[Any, ...] = ()
+    sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Manifest:
         coverage: The numbers of `Coverage.to_dict`.
         overall: The numbers of `Overall.to_dict`.
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
+        sampled: What the values are estimates of and from; empty where they are those of the truth itself.
         tables: Every file by its path inside the folder, by table. A table is one file or a folder of parts.
     """
 
@@ -55,6 +56,7 @@ class Manifest:
     coverage: dict[str, Any]
     overall: dict[str, Any]
     slice_columns: dict[str, str]
+    sampled: str = ""
     tables: dict[str, dict[str, StoredFile]] = field(default_factory=dict)
 
 
@@ -150,7 +152,7 @@ def _understand(content: Any, folder: Path) -> Manifest:
             f"this pointwise reads formats up to {FORMAT_VERSION}. Install a newer one."
         )
     try:
-        known = {f.name: content[f.name] for f in fields(Manifest)}
+        known = {f.name: content[f.name] for f in fields(Manifest) if f.name in content or f.default is MISSING}
         tables = {
             name: {path: StoredFile(**facts) for path, facts in files.items()}
             for name, files in known["tables"].items()

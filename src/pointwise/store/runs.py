@@ -33,10 +33,11 @@ from pointwise.core.confusion import Totals
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
+from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
-from pointwise.inputs.options import Options
+from pointwise.inputs.options import Options, Sampling
 from pointwise.progress import phase
 from pointwise.store.atomic import whole_folder
 from pointwise.store.manifest import (
@@ -71,6 +72,7 @@ _CELLS = (
 )
 _CONFUSION = (IDEAL, ACTUAL, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
 _ITEMS = (ITEM, IDEAL, ACTUAL, WEIGHT)
+_DESIGN = (EXPANSION, REST, STRATUM)
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,8 @@ def _tables(evaluation: Evaluation, items: nw.LazyFrame) -> dict[str, nw.LazyFra
         "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
         "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
     }
+    if evidence.sample.clusters is not None:
+        tables["design"] = evidence.sample.clusters.select(IDEAL, *_DESIGN)
     if evaluation.options.slices:
         tables["slices"] = list_slices(evidence, evaluation.options.slices, metrics).lazy()
     return tables
@@ -218,6 +222,7 @@ def _manifest(evaluation: Evaluation, specs: list[list[str]], names: dict[str, s
         coverage=evaluation.coverage.to_dict(),
         overall=evaluation.overall.to_dict(),
         slice_columns=names,
+        sampled=evaluation.evidence.sample.words,
     )
 
 
@@ -254,7 +259,19 @@ def read_evidence(folder: Path, manifest: Manifest, engine: Engine) -> Evidence:
     items = _open(folder, "items", manifest, engine).load(columns)
     renamed = {stored: name for name, stored in manifest.slice_columns.items() if name != stored}
     totals = Totals(int(manifest.totals[ITEMS]), float(manifest.totals[WEIGHT]))
-    return Evidence(engine, items.rename(renamed) if renamed else items, cells, totals)
+    found = items.rename(renamed) if renamed else items
+    return Evidence(engine, found, cells, totals, sample=read_sample(folder, manifest, engine))
+
+
+def read_sample(folder: Path, manifest: Manifest, engine: Engine) -> Sample:
+    """Open what a run knows of how its truth was drawn."""
+    options = read_options(manifest)
+    sample = Sample(sees_outside=options.outside == "wrong", words=manifest.sampled)
+    if options.sampling is None or options.sampling.how == "complete":
+        return replace(sample, is_complete=options.sampling is not None)
+    totals = Totals(int(manifest.totals[ITEMS]), float(manifest.totals[WEIGHT]))
+    clusters = _open(folder, "design", manifest, engine).load((IDEAL, *_DESIGN))
+    return replace(sample, clusters=clusters, population=totals)
 
 
 def _open(folder: Path, table: str, manifest: Manifest, engine: Engine) -> Source:
@@ -262,7 +279,8 @@ def _open(folder: Path, table: str, manifest: Manifest, engine: Engine) -> Sourc
     if not files:
         raise RunError(f"The run {str(folder)!r} is damaged: its manifest lists no {table}.")
     source = engine.read([folder / name for name in files])
-    needed = _CELLS if table == "cells" else (*_ITEMS, *manifest.slice_columns.values())
+    columns = {"cells": _CELLS, "design": (IDEAL, *_DESIGN)}
+    needed = columns.get(table) or (*_ITEMS, *manifest.slice_columns.values())
     lacking = [c for c in needed if c not in source.columns]
     if lacking:
         raise RunError(f"The run {str(folder)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
@@ -274,6 +292,7 @@ def read_options(manifest: Manifest) -> Options:
     options = dict(manifest.options)
     options["slices"] = tuple(tuple(spec) if len(spec) > 1 else spec[0] for spec in options["slices"])
     options["unassigned_labels"] = tuple(options["unassigned_labels"])
+    options["sampling"] = Sampling(**options["sampling"]) if options.get("sampling") else None
     return Options(**options)
 
 
