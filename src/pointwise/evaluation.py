@@ -289,7 +289,8 @@ class Evaluation:
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
 
-        They are of the common items; members outside the truth do not count, whatever the policy.
+        Averages over items (B-cubed, element similarity) follow the policies; the others are of the common items, and
+        members outside the truth do not count in them.
 
         Args:
             beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.

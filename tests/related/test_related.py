@@ -389,14 +389,23 @@ def test_the_guide_defines_every_number():
         assert "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" in guide
 
 
-@pytest.mark.parametrize("outside", ["ignore", "wrong"])
-def test_evaluations_and_comparisons_relate_the_common_items(outside):
+def test_evaluations_and_comparisons_relate_the_common_items():
     ideal, actual = {"a": 1, "b": 1, "c": 2, "d": 2}, {"a": 1, "b": 2, "c": 2, "d": 2, "x": 1, "y": 2}
     expected = labels.related_scores(list(ideal.values()), [actual[item] for item in ideal])
-    evaluation = pw.evaluate(ideal=ideal, actual=actual, outside=outside)
+    evaluation = pw.evaluate(ideal=ideal, actual=actual)
     found = {row["metric"]: row["value"] for row in evaluation.related().to_dicts()}
     assert found == pytest.approx(expected)
-    comparison = pw.compare(ideal=ideal, variants={"one": actual, "two": ideal}, outside=outside)
+    comparison = pw.compare(ideal=ideal, variants={"one": actual, "two": ideal})
     rows = {row.pop("variant"): row for row in comparison.related().to_dicts()}
     assert rows["one"] == pytest.approx(expected)
     assert rows["two"]["pair_adjusted_rand"] == 1.0
+
+
+def test_averages_over_items_follow_the_policy_for_members_outside_the_truth():
+    ideal, actual = {"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 1, "c": 2, "x": 1, "y": 2, "z": 2}
+    evaluation = pw.evaluate(ideal=ideal, actual=actual, outside="wrong", metrics=["precision", "element_similarity"])
+    values = {row["metric"]: row["value"] for row in evaluation.related().to_dicts()}
+    assert evaluation.overall["precision"] == pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3)
+    assert values["bcubed_precision"] == pytest.approx(evaluation.overall["precision"], rel=1e-12)
+    assert values["element_similarity"] == pytest.approx(evaluation.overall["element_similarity"], rel=1e-12)
+    assert values["pair_precision"] == 1.0  # of pairs of common items

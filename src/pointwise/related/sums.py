@@ -7,12 +7,12 @@ before they are multiplied: the number of pairs of 5 billion items does not fit 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, ACTUAL_ITEMS, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
 from pointwise.core.confusion import COLUMNS, Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
 
@@ -135,12 +135,21 @@ def count_pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
     }
 
 
-def cell_terms(weights: Confusion, counts: Confusion, log: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return what each cell adds to the sums that depend on its margins."""
+def cell_terms(
+    weights: Confusion, counts: Confusion, log: Callable[[Any], Any], *, judged: Confusion | None = None
+) -> dict[str, Any]:
+    """Return what each cell adds to the sums that depend on its margins.
+
+    Args:
+        weights: The matrices of the common items, by weight.
+        counts: What items see, by number of items, under the policies.
+        log: The logarithm for this kind of value.
+        judged: What items see, by weight, under the policies; the same as `weights` where these change nothing.
+    """
     return {
         "bcubed_precision": METRICS["precision"].formula(counts) * weights.tp,
         "bcubed_recall": METRICS["recall"].formula(counts) * weights.tp,
-        "element_similarity": METRICS["element_similarity"].formula(weights) * weights.tp,
+        "element_similarity": METRICS["element_similarity"].formula(judged or weights) * weights.tp,
         "mixed": log(weights.actual / weights.tp) * weights.tp,
         "split": log(weights.ideal / weights.tp) * weights.tp,
     }
@@ -151,16 +160,27 @@ def entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
     return log(total / weight) * weight
 
 
+_JUDGED_ITEMS, _JUDGED_WEIGHT = "judged_items", "judged_weight"
+
+
 def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
-    """Reduce cells to sums, on any engine."""
+    """Reduce cells to sums, on any engine.
+
+    Averages over items follow the policies, which show in the margins of actual clusters if `cells` have these.
+    """
+    present = cells.collect_schema().names()
+    judged = {ACTUAL_ITEMS: _JUDGED_ITEMS, ACTUAL_WEIGHT: _JUDGED_WEIGHT} if ACTUAL_ITEMS in present else {}
+    cells = cells.rename(judged) if judged else cells
     cells = cells.with_columns(nw.col(ITEMS).cast(nw.Float64), (nw.col(TP) / nw.col(ITEMS)).alias("lightest"))
     least = nw.col("lightest").min()
     (totals,) = collect(cells.select(nw.col(ITEMS, TP, SQUARES).sum(), least)).to_pylist()
     confused = confuse(cells, Totals(totals[ITEMS], totals[TP]))
     weights = Confusion.of_columns()
     ideal_items, actual_items = (nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS))
-    counts = Confusion(nw.col(ITEMS), ideal_items, actual_items, weights.total, weights.tn, COLUMNS)
-    terms = cell_terms(weights, counts, lambda x: x.log())
+    seen_items = nw.col(_JUDGED_ITEMS).cast(nw.Float64) if judged else actual_items
+    counts = Confusion(nw.col(ITEMS), ideal_items, seen_items, weights.total, weights.tn, COLUMNS)
+    seen = replace(weights, actual=nw.col(_JUDGED_WEIGHT)) if judged else weights
+    terms = cell_terms(weights, counts, lambda x: x.log(), judged=seen)
     terms |= count_pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
     terms["f1"] = METRICS["f1"].formula(weights)
     measured = confused.with_columns(*_named(terms))

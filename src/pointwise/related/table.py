@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEMS, SQUARES, TP
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
 from pointwise.related.families import definitions, relate
@@ -18,9 +18,10 @@ _ORDER = "_order"
 def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float | None]:
     """Compute the metrics of other families from the cells; None where one is undefined.
 
-    They are of the common items: members outside the truth do not count, whatever the policy.
+    Averages over items (B-cubed, element similarity) follow the policies as the pointwise metrics do. The others are of
+    the table of common items, in which members outside the truth have no place.
     """
-    cells = evidence.cells.select(IDEAL, ACTUAL, ITEMS, TP, SQUARES)
+    cells = evidence.cells.select(IDEAL, ACTUAL, ITEMS, TP, SQUARES, ACTUAL_ITEMS, ACTUAL_WEIGHT)
     values = relate(cells, evidence.engine.collect, beta=beta, pairs=pairs)
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
 
