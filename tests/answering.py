@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pointwise.diff.judgements import make_judgement, record
+from pointwise.diffs.judgements import make_judgement, record
 
 if __name__ == "__main__":
     folder, judge = Path(sys.argv[1]), sys.argv[2]

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
+    from pointwise.diffs.estimation import Estimates
+    from pointwise.diffs.impact import Diff, diff
+    from pointwise.diffs.judgements import Judgements, read_judgements
+    from pointwise.diffs.questions import Questions, read_questions
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Gate, gate
@@ -25,20 +29,25 @@ __all__ = [
     "METRICS",
     "Comparison",
     "Coverage",
+    "Diff",
     "DistanceMatrix",
+    "Estimates",
     "Evaluation",
     "Gate",
+    "Judgements",
     "Metric",
     "MetricTable",
     "Mistake",
     "Mistakes",
     "Overall",
     "PointwiseError",
+    "Questions",
     "RunError",
     "__version__",
     "col",
     "compare",
     "datasets",
+    "diff",
     "distance",
     "distance_matrix",
     "evaluate",
@@ -48,14 +57,19 @@ __all__ = [
     "load_comparison",
     "metric",
     "nearest",
+    "read_judgements",
+    "read_questions",
 ]
 
 _HOMES = {
     "Comparison": "pointwise.comparison.comparison",
     "Coverage": "pointwise.core.coverage",
+    "Diff": "pointwise.diffs.impact",
     "DistanceMatrix": "pointwise.comparison.distances",
+    "Estimates": "pointwise.diffs.estimation",
     "Evaluation": "pointwise.evaluation",
     "Gate": "pointwise.gates",
+    "Judgements": "pointwise.diffs.judgements",
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
     "MetricTable": "pointwise.answers.tables",
@@ -63,10 +77,12 @@ _HOMES = {
     "Mistakes": "pointwise.answers.mistakes",
     "Overall": "pointwise.answers.tables",
     "PointwiseError": "pointwise.errors",
+    "Questions": "pointwise.diffs.questions",
     "RunError": "pointwise.errors",
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison.comparing",
     "datasets": "pointwise",
+    "diff": "pointwise.diffs.impact",
     "distance": "pointwise.comparison.distances",
     "distance_matrix": "pointwise.comparison.distances",
     "evaluate": "pointwise.evaluation",
@@ -76,6 +92,8 @@ _HOMES = {
     "load_comparison": "pointwise.comparison.comparison",
     "metric": "pointwise.core.metrics",
     "nearest": "pointwise.comparison.distances",
+    "read_judgements": "pointwise.diffs.judgements",
+    "read_questions": "pointwise.diffs.questions",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 

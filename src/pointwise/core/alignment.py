@@ -60,6 +60,13 @@ def present_items(items: nw.LazyFrame) -> nw.LazyFrame:
     return items.filter(~nw.col(ACTUAL).str.starts_with(MISSING_ITEM))
 
 
+def pad_outside(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Put every actual item that the ideal clustering lacks into an ideal cluster of its own."""
+    alone = nw.concat_str([nw.lit(MISSING_ITEM), nw.col(ITEM).cast(nw.String)])
+    cluster = nw.when(nw.col(IDEAL).is_null()).then(alone).otherwise(nw.col(IDEAL).cast(nw.String))
+    return aligned.with_columns(cluster.alias(IDEAL))
+
+
 def common_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
     """Keep the items, or pairs of clusters, that both clusterings have: the paper's set T."""
     return aligned.filter(~nw.col(IDEAL).is_null() & ~nw.col(ACTUAL).is_null())
@@ -191,7 +198,7 @@ def _is_text(table: Table, column: str) -> bool:
 
 def _no_common_items(ideal: Table, actual: Table, engine: Engine) -> str:
     return (
-        f"The ideal clustering ({ideal.source.name}) and the actual clustering ({actual.source.name}) have no "
-        f"item in common. Ideal items look like {examples(ideal.frame, engine)}; actual items look like "
-        f"{examples(actual.frame, engine)}. Check that both identify items in the same way."
+        f"The {ideal.role} ({ideal.source.name}) and the {actual.role} ({actual.source.name}) have no item in common. "
+        f"Items look like {examples(ideal.frame, engine)} in the {ideal.role} and like "
+        f"{examples(actual.frame, engine)} in the {actual.role}. Check that both identify items in the same way."
     )

@@ -11,7 +11,7 @@ from pointwise.core import alignment
 from pointwise.core.alignment import Tally
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples
+from pointwise.engines.queries import count, examples, total
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.options import Options
@@ -52,9 +52,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options) -> Co
         check_repeats(inputs.ideal, engine)
     phase("aligning")
     aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
-    for table in inputs.joined:
-        if len(table.frame.collect_schema().names()) > 1:
-            aligned = aligned.join(table.frame, on=ITEM, how="left")
+    aligned = _join_tables(aligned, inputs)
     pairs, aligned = _pair_up(aligned, engine)
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
@@ -68,6 +66,44 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options) -> Co
     if options.outside != "ignore":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
     return Common(items, bare, outside, pairs, counts, keeps_outside)
+
+
+def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]:
+    """Join the two clusterings and keep the items of either; one that a clustering lacks is alone there.
+
+    Returns:
+        The items with both of their clusters, and how many there were of each kind.
+    """
+    tables = [inputs.ideal, inputs.actual, *inputs.joined]
+    for table in tables:
+        check_repeats(table, engine)
+    phase("aligning")
+    aligned = _join_tables(alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=True), inputs)
+    pairs, aligned = _pair_up(aligned, engine)
+    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
+    items = alignment.pad_outside(alignment.pad_missing(aligned))
+    everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
+    return _checked(items, everything, inputs, engine), counts
+
+
+def _join_tables(aligned: nw.LazyFrame, inputs: Inputs) -> nw.LazyFrame:
+    """Add weights and attributes to items."""
+    for table in inputs.joined:
+        if len(table.frame.collect_schema().names()) > 1:
+            aligned = aligned.join(table.frame, on=ITEM, how="left")
+    return aligned
+
+
+def _total_bad(pairs: nw.LazyFrame, engine: Engine) -> int:
+    return int(total(pairs, BAD_WEIGHTS, engine)) if BAD_WEIGHTS in pairs.collect_schema().names() else 0
+
+
+def _checked(items: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
+    """Refuse items whose weights are no positive numbers."""
+    tables = [inputs.ideal, inputs.actual, *inputs.joined]
+    source = next((t for t in tables if t.role == inputs.weight_role), None)
+    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
+    return items
 
 
 def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> tuple[nw.LazyFrame, nw.LazyFrame]:
@@ -97,11 +133,7 @@ def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine,
     if options.missing == "singleton":
         aligned = alignment.pad_missing(aligned)
         counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
-    items = alignment.common_items(aligned)
-    tables = [inputs.ideal, inputs.actual, *inputs.joined]
-    source = next((t for t in tables if t.role == inputs.weight_role), None)
-    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
-    return items
+    return _checked(alignment.common_items(aligned), counts, inputs, engine)
 
 
 def _outside_members(

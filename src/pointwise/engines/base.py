@@ -1,4 +1,4 @@
-"""What an engine is: four verbs, and the tables it opens."""
+"""What an engine is: a few verbs, and the tables it opens."""
 
 from __future__ import annotations
 
@@ -66,6 +66,13 @@ class Engine(Protocol):
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result, on disk where memory does not suffice."""
+        ...
+
+    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+        """Add a column of numbers between 0 and 1 that only the text in another one decides.
+
+        A number is the first 52 bits of the text's MD5 hash, plus a half, so that all engines agree.
+        """
         ...
 
     def collect(self, frame: nw.LazyFrame) -> pa.Table:

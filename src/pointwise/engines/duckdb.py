@@ -60,6 +60,11 @@ class DuckDBEngine:
         frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
         return _lazy(self._connection.table(name))
 
+    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+        """Add a column of numbers between 0 and 1 that only the text in another one decides."""
+        whole = f"CAST('0x' || substr(md5({_quoted(text)}), 1, 13) AS BIGINT)"
+        return _lazy(frame.to_native().project(f"*, ({whole} + 0.5::DOUBLE) / {16**13}::DOUBLE AS {_quoted(name)}"))
+
     def collect(self, frame: nw.LazyFrame) -> pa.Table:
         """Compute a small frame and fetch it."""
         with _translated_errors():
@@ -156,6 +161,10 @@ def _select(relation: duckdb.DuckDBPyRelation, columns: Sequence[str], *, text: 
 def _lazy(relation: duckdb.DuckDBPyRelation) -> nw.LazyFrame:
     frame: nw.LazyFrame = nw.from_native(relation)
     return frame
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _as_patterns(found: Sequence[Path]) -> list[str]:

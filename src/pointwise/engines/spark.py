@@ -80,6 +80,11 @@ class SparkEngine:
         self._held.append(held)
         return _frame(held)
 
+    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+        """Add a column of numbers between 0 and 1 that only the text in another one decides."""
+        whole = f"CAST(conv(substr(md5({_quoted(text)}), 1, 13), 16, 10) AS BIGINT)"
+        return _frame(frame.to_native().selectExpr("*", f"({whole} + 0.5D) / {16**13}.0D AS {_quoted(name)}"))
+
     def collect(self, frame: nw.LazyFrame) -> pa.Table:
         """Compute a small frame and fetch it."""
         with self._described(), _translated_errors():

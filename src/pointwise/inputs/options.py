@@ -34,6 +34,10 @@ class UnassignedPolicy:
     labels: tuple[Any, ...] = ()
 
 
+IDEAL_AND_ACTUAL = ("ideal", "actual")
+BASELINE_AND_EXPERIMENT = ("baseline", "experiment")
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How the ideal clusters of a truth were drawn from those of a population.
@@ -79,6 +83,7 @@ class Options:
     unassigned: Unassigned | Mapping[str, Unassigned] = "error"
     unassigned_labels: tuple[Any, ...] = ()
     sampling: Sampling | None = None
+    sides: tuple[str, str] = IDEAL_AND_ACTUAL  # what a user calls the two clusterings
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""

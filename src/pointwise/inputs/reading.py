@@ -48,19 +48,19 @@ def read_inputs(
     engine: Engine, *, ideal: Any, actual: Any, weights: Any = None, attributes: Any = None, options: Options
 ) -> Inputs:
     """Open all tables, choose their columns, and check what each must hold by itself."""
-    check_labels(ideal, actual)
-    sources = {"ideal": open_source(ideal, engine, role="ideal clustering")}
-    sources["actual"] = open_source(actual, engine, role="actual clustering")
+    check_labels(ideal, actual, options.sides)
+    sides = zip(options.sides, (ideal, actual), strict=True)
+    sources = {side: open_source(source, engine, role=f"{side} clustering") for side, source in sides}
     if attributes is not None:
         sources["attributes"] = open_source(attributes, engine, role="attributes")
     if weights is not None:
         sources["weights"] = open_source(weights, engine, role="weights")
     home, column = _find_weight(sources, options.weight)
     tables = {}
-    for side in ("ideal", "actual"):
+    for side in options.sides:
         weight = column if home == side else None
         tables[side] = _read_clustering(engine, sources, side, options=options, weight=weight)
-    ids = tables["ideal"].item_columns, tables["actual"].item_columns
+    ids = [table.item_columns for table in tables.values()]
     if "attributes" in sources:
         carry = _mentioned(options.slices, sources["attributes"], ())
         tables["attributes"] = _read_joined(engine, sources["attributes"], "attributes", options, ids, carry=carry)
@@ -98,8 +98,9 @@ def _read_clustering(
     engine: Engine, sources: Mapping[str, Source], side: str, *, options: Options, weight: str | None
 ) -> Table:
     taken = sources["attributes"].columns if "attributes" in sources else ()
-    if side == "actual":
-        taken = (*taken, *sources["ideal"].columns)
+    first, second = options.sides
+    if side == second:
+        taken = (*taken, *sources[first].columns)
     return read_table(
         sources[side],
         engine,
@@ -132,7 +133,7 @@ def _read_joined(
 def read_attributes(engine: Engine, attributes: Any, *, options: Options, sources: Mapping[str, Source]) -> Table:
     """Open a table of attributes for clusterings that were read before."""
     source = open_source(attributes, engine, role="attributes")
-    sides = [(side, f"{side} clustering") for side in ("ideal", "actual")]
+    sides = [(side, f"{side} clustering") for side in options.sides]
     ids = [item_columns(sources[role], options.columns("item", side), role) for side, role in sides]
     return _read_joined(engine, source, "attributes", options, ids)
 
@@ -164,10 +165,11 @@ def _matched(
     except MixedIdsError as error:
         raise explain_mixed_ids(error, engine) from None
     rows = {}
-    for side in ("ideal", "actual"):
+    first, second = options.sides
+    for side in options.sides:
         rows[side] = check_table(matched[side], engine)
         policy = options.unassigned_policy(side)
-        if side == "actual" and options.missing == "singleton":
+        if side == second and options.missing == "singleton":
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         matched[side], offences = assign(matched[side], policy)
         check_unassigned(tables[side], offences, engine, policy=policy.policy)
@@ -177,13 +179,13 @@ def _matched(
     role = None if home is None else tables[home].role
     attributes = matched.get("attributes")
     return Inputs(
-        matched["ideal"],
-        matched["actual"],
+        matched[first],
+        matched[second],
         matched.get("weights"),
         role,
         column,
         attributes,
-        (rows["ideal"], rows["actual"]),
+        (rows[first], rows[second]),
     )
 
 

@@ -12,9 +12,9 @@ from pointwise.columns import CLUSTER, ITEM, WEIGHT
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.engines.files import is_path
 from pointwise.errors import InputError, MissingColumnError, UsageError
-from pointwise.inputs.options import Columns
+from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, Columns
 
-_SIDES = ("ideal clustering", "actual clustering")
+_SIDES = {f"{side} clustering": sides for sides in (IDEAL_AND_ACTUAL, BASELINE_AND_EXPERIMENT) for side in sides}
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,15 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
         raise type(error)(f"The {role}: {error}") from error
 
 
-def check_labels(ideal: Any, actual: Any) -> None:
+def check_labels(ideal: Any, actual: Any, sides: tuple[str, str]) -> None:
     """Refuse two arrays of labels of different length: they cannot be in the order of the same items."""
     sources = [s for s in (ideal, actual) if not is_spark_frame(s)]
     arrays = [s for s in sources if hasattr(s, "dtype") and hasattr(s, "__len__") and not hasattr(s, "index")]
     lengths = [len(array) for array in arrays]
     if len(set(lengths)) > 1:
-        raise InputError(f"The ideal labels are {lengths[0]:,} and the actual ones {lengths[1]:,}: give one per item.")
+        raise InputError(
+            f"The {sides[0]} labels are {lengths[0]:,} and the {sides[1]} ones {lengths[1]:,}: give one per item."
+        )
 
 
 def item_columns(source: Source, given: Columns | None, role: str) -> tuple[str, ...]:
@@ -120,7 +122,8 @@ def require(source: Source, name: str, role: str, parameter: str = "") -> None:
         return
     hint = ""
     if parameter and role in _SIDES:
-        hint = f" Where the tables name it differently, pass {parameter}={{'ideal': ..., 'actual': ...}}."
+        first, second = _SIDES[role]
+        hint = f" Where the tables name it differently, pass {parameter}={{{first!r}: ..., {second!r}: ...}}."
     raise MissingColumnError(
         f"The {role} ({source.name}) has no column {name!r}. It has {_listed(source.columns)}.{hint}"
     )

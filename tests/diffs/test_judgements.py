@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import answering
-from pointwise.diff.judgements import (
+from pointwise.diffs.judgements import (
     Judgements,
     make_judgement,
     read_judgements,

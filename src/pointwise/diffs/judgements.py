@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pointwise.diff.agreement import Agreement, agree
-from pointwise.diff.closure import NO, UNSURE, YES, Closure, Contradiction, Pair, pair_of
-from pointwise.diff.ledger import append_lines, read_lines
+from pointwise.diffs.agreement import Agreement, agree
+from pointwise.diffs.closure import NO, UNSURE, YES, Closure, Contradiction, Pair, pair_of
+from pointwise.diffs.ledger import append_lines, read_lines
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.store.manifest import now
 

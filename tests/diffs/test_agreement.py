@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pointwise.diff.agreement import agree, cohen_kappa, krippendorff_alpha
+from pointwise.diffs.agreement import agree, cohen_kappa, krippendorff_alpha
 
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C: four observers, twelve units, and holes.
 RELIABILITY = {

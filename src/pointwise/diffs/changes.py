@@ -1,0 +1,152 @@
+"""Changes: which splits and merges make up how much of the split rate and the merge rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.mistakes import OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
+from pointwise.columns import ITEM
+from pointwise.core.evidence import Evidence
+from pointwise.diffs.strata import MERGE, SPLIT
+from pointwise.engines.queries import from_rows
+from pointwise.inputs.options import check_choice
+from pointwise.text.terminal import draw_html, draw_table
+from pointwise.text.values import format_metric, format_share
+
+ChangeKind = Literal["split", "merge", "both"]
+
+_KINDS: dict[str, Any] = {SPLIT: UNDER_MERGE, MERGE: OVER_MERGE, "both": "both"}
+_NAMES = {UNDER_MERGE: SPLIT, OVER_MERGE: MERGE}
+_RATES = {"under_merge_rate": "split_rate", "over_merge_rate": "merge_rate"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two parts of a baseline cluster that were split, or two parts of baseline clusters that were merged.
+
+    Args:
+        kind: "split" or "merge".
+        cluster: The baseline cluster that was split, or the experiment cluster that merges.
+        cluster_weight: Its weight.
+        first: The heavier part.
+        second: The lighter part.
+        cost: How much of the rate this change makes up.
+        share: The same as a share of the rate.
+        records: What is known about the example items of the parts.
+    """
+
+    kind: str
+    cluster: Any
+    cluster_weight: float
+    first: Part
+    second: Part
+    cost: float
+    share: float
+    records: Mapping[Any, Mapping[str, Any]]
+
+    def __str__(self) -> str:
+        """Say in a sentence what happened."""
+        if self.kind == SPLIT:
+            parts = " and ".join(part.describe("experiment") for part in (self.first, self.second))
+            return f"baseline {self.cluster} was split into {parts}"
+        parts = " and ".join(part.describe("baseline") for part in (self.first, self.second))
+        return f"{parts} were merged in experiment {self.cluster}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all facts by name."""
+        facts: dict[str, Any] = {"kind": self.kind, "cost": self.cost, "share_of_rate": self.share}
+        facts |= {"cluster": self.cluster, "cluster_weight": self.cluster_weight}
+        for name, part in (("first", self.first), ("second", self.second)):
+            facts |= {f"{name}_cluster": part.cluster, f"{name}_items": part.items, f"{name}_weight": part.weight}
+            facts[f"{name}_examples"] = list(part.examples)
+        return facts
+
+
+@dataclass(frozen=True, repr=False)
+class Changes(Sequence[Change]):
+    """Splits and merges, costliest first. With the rest they add up to the rates.
+
+    Args:
+        changes: The costliest ones.
+        rates: The overall rates that they are part of.
+        rest: How many are not listed and what they cost, per rate.
+    """
+
+    changes: tuple[Change, ...]
+    rates: Mapping[str, float]
+    rest: Mapping[str, tuple[int, float]]
+
+    def __len__(self) -> int:
+        """Count the changes listed."""
+        return len(self.changes)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one of the changes listed, or several."""
+        return self.changes[index]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the changes listed as dictionaries."""
+        return [change.to_dict() for change in self.changes]
+
+    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+        rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
+        rows = [_row(c.kind, c.cost, c.share, str(c)) for c in self.changes]
+        for rate, (number, cost) in self.rest.items():
+            if number:
+                rows.append(_row(rate.removesuffix("_rate"), cost, cost / self.rates[rate], f"{number:,} more"))
+        note = "" if rows else "There are none."
+        return f"Changes that make up {rates}", ["kind", "cost", "of the rate", "what happened"], rows, note
+
+    def __repr__(self) -> str:
+        """Draw the changes as sentences, with what each costs."""
+        title, columns, rows, note = self._drawn()
+        return draw_table(title, columns, rows, note=note) if rows else f"{title}\n{note}"
+
+    def _repr_html_(self) -> str:
+        title, columns, rows, note = self._drawn()
+        return draw_html(title, columns, rows, note=note)
+
+
+def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
+    return {"kind": kind, "cost": cost, "of the rate": format_share(share), "what happened": text}
+
+
+def find_changes(evidence: Evidence, limit: int, kind: ChangeKind) -> Changes:
+    """Rank the changes by what they cost, and list the first ones.
+
+    A split costs what an under-merge does when the baseline is the truth, and a merge what an over-merge does.
+    """
+    check_choice("kind", kind, ChangeKind)
+    found = find_mistakes(evidence, limit, _KINDS[kind])
+    records = _records(found, evidence)
+    changes = tuple(
+        Change(_NAMES[m.kind], m.cluster, m.cluster_weight, m.first, m.second, m.cost, m.share, _own(m, records))
+        for m in found
+    )
+    rates = {_RATES[name]: value for name, value in found.rates.items()}
+    return Changes(changes, rates, {_RATES[rest.rate]: (rest.count, rest.cost) for rest in found.rest})
+
+
+def _own(mistake: Any, records: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
+    items = (*mistake.first.examples, *mistake.second.examples)
+    return {item: records[item] for item in items if item in records}
+
+
+def _records(found: Mistakes, evidence: Evidence) -> dict[Any, dict[str, Any]]:
+    """Fetch what is known about the example items of all parts."""
+    items = dict.fromkeys(item for m in found for part in (m.first, m.second) for item in part.examples)
+    return fetch_records(evidence, list(items))
+
+
+def fetch_records(evidence: Evidence, items: Sequence[Any]) -> dict[Any, dict[str, Any]]:
+    """Fetch the attributes of some items."""
+    columns = list(evidence.slice_schema)
+    if not columns or not items:
+        return {}
+    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
+    rows = evidence.items_with(columns).join(wanted, on=ITEM, how="inner").select(nw.col(ITEM), *columns)
+    return {row.pop(ITEM): row for row in evidence.engine.collect(rows).to_pylist()}

@@ -1,0 +1,197 @@
+"""Estimation: the estimates of a diff and of its slices, as a table with the number of questions behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.levels import band_keys, check_names, needed_columns
+from pointwise.answers.slices import SIZES, Slicing, band_name, band_start, read_slicing
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SQUARES, WEIGHT
+from pointwise.core.evidence import Evidence
+from pointwise.diffs.agreement import Agreement
+from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all
+from pointwise.diffs.judgements import Judgements
+from pointwise.diffs.questions import Questions
+from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
+from pointwise.engines.queries import from_rows
+from pointwise.errors import NotFoundError
+from pointwise.text.terminal import draw_html, draw_table
+from pointwise.text.values import format_count, format_key, format_metric
+
+OVERALL = "overall"
+
+Keys = tuple[Any, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Estimates:
+    """What people's answers say about a change, overall and by slice.
+
+    Args:
+        overall: The estimates for all items, by name.
+        slices: The same for slices, by slicing and slice.
+        questions: How many questions there are.
+        answered: How many of them count as answered.
+        agreement: How far the judges agree.
+        problems: What to know before trusting the numbers.
+        confidence: How often intervals shall hold the true value.
+    """
+
+    overall: Mapping[str, Estimate]
+    slices: Mapping[tuple[str, str], Mapping[str, Estimate]]
+    questions: int
+    answered: int
+    agreement: Agreement
+    problems: tuple[str, ...]
+    confidence: float
+
+    def __getitem__(self, metric: str) -> Estimate:
+        """Return the estimate of a number for all items."""
+        if metric not in self.overall:
+            raise NotFoundError(f"There is no estimate {metric!r}. There are {', '.join(self.overall)}.")
+        return self.overall[metric]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per number, overall and by slice."""
+        groups = {(OVERALL, ""): self.overall, **self.slices}
+        return [
+            {"slice": name, "value_of_slice": value, **_row(estimate)}
+            for (name, value), estimates in groups.items()
+            for estimate in estimates.values()
+        ]
+
+    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+        title = f"Estimates from {self.answered:,} of {format_count(self.questions, 'question')}"
+        if self.agreement.alpha is not None:
+            title += f"; Krippendorff's alpha {self.agreement.alpha:.3f}"
+        rows = [_drawn_row({}, estimate, self.confidence) for estimate in self.overall.values()]
+        for (name, value), estimates in self.slices.items():
+            first = {"slice": f"{name}={value}"}
+            rows += [
+                _drawn_row(first, estimates[metric], self.confidence)
+                for metric in _SHOWN_IN_SLICES
+                if metric in estimates
+            ]
+        if self.slices:
+            rows = [{"slice": OVERALL} | row for row in rows]
+        columns = list(rows[0])
+        reasons = {e.reason for e in self.overall.values() if e.reason}
+        note = [*(f"No estimate where there is {reason}." for reason in sorted(reasons)), *self.problems]
+        return title, columns, rows, "\n".join(note)
+
+    def __repr__(self) -> str:
+        """Draw the estimates as a table."""
+        title, columns, rows, note = self._drawn()
+        return draw_table(title, columns, rows, note=note)
+
+    def _repr_html_(self) -> str:
+        title, columns, rows, note = self._drawn()
+        return draw_html(title, columns, rows, note=note)
+
+
+_SHOWN_IN_SLICES = ("precision", "delta_precision", "bad_split_rate", "bad_merge_rate")
+
+
+def _row(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "metric": estimate.metric,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "questions": estimate.questions,
+        "uses_model": estimate.uses_model,
+        "meaning": JUDGED[estimate.metric].summary,
+    }
+
+
+def _drawn_row(first: Mapping[str, Any], estimate: Estimate, confidence: float) -> dict[str, Any]:
+    interval = "–"
+    if estimate.low is not None and estimate.high is not None:
+        interval = f"{format_metric(estimate.low)} to {format_metric(estimate.high)}"
+    row = {**first, "metric": estimate.metric, "value": estimate.value, f"{confidence:.0%} interval": interval}
+    return row | {"questions": estimate.questions, "meaning": JUDGED[estimate.metric].summary}
+
+
+def estimate(
+    evidence: Evidence,
+    masses: Masses,
+    questions: Questions,
+    judgements: Judgements,
+    *,
+    slices: Sequence[Any],
+    confidence: float,
+    is_singletons: bool,
+) -> Estimates:
+    """Estimate how good a change is, for all items and for slices.
+
+    Args:
+        evidence: The items and their cells.
+        masses: What is known before anybody judges.
+        questions: What was asked.
+        judgements: The answers.
+        slices: Columns or conditions to slice by.
+        confidence: How often intervals shall hold the true value.
+        is_singletons: Whether the experiment has every item alone.
+    """
+    questions.design.check(masses)
+    counted = count_answers(questions, judgements)
+    overall = estimate_all(masses, counted, confidence=confidence, is_singletons=is_singletons)
+    found: dict[tuple[str, str], Mapping[str, Estimate]] = {}
+    for spec in slices:
+        cut = read_slicing(spec, evidence.slice_schema)
+        check_names([key.name for key in cut.keys], ())
+        members = _find_members(evidence, cut, counted)
+        parts = sorted(_slice_masses(evidence, cut).items(), key=lambda part: -part[1].weight)
+        for keys, known in parts:
+            inside = {
+                c.question.number: (members[c.question.a] == keys, members[c.question.b] == keys) for c in counted
+            }
+            found[cut.name, _name_slice(cut, keys)] = estimate_all(
+                known, counted, confidence=confidence, members=inside, is_singletons=is_singletons
+            )
+    answered = sum(c.human is not None for c in counted)
+    problems = [*judgements.problems, *(f"Contradiction: {c}." for c in judgements.contradictions)]
+    return Estimates(overall, found, len(questions), answered, judgements.agreement, tuple(problems), confidence)
+
+
+def _name_slice(cut: Slicing, keys: Keys) -> str:
+    bands = band_keys(cut)
+    return ", ".join(
+        band_name(value) if key.name in bands else format_key(value) for key, value in zip(cut.keys, keys, strict=True)
+    )
+
+
+def _sliced_items(evidence: Evidence, cut: Slicing) -> nw.LazyFrame:
+    """Return the items with their cells and the keys of their slice."""
+    items = evidence.items_with(needed_columns(evidence, cut.keys))
+    keys = [key.expression.alias(key.name) for key in cut.keys if key.expression is not None]
+    rows = items.select(ITEM, IDEAL, ACTUAL, WEIGHT, *keys)
+    bands = [key.name for key in cut.keys if key.expression is None]
+    if not bands:
+        return rows
+    sizes = evidence.cells.select(IDEAL, ACTUAL, *(band_start(SIZES[name]).alias(name) for name in bands))
+    return rows.join(sizes, on=[IDEAL, ACTUAL], how="inner")
+
+
+def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[Keys, Masses]:
+    """Find what is known of every slice."""
+    names = [key.name for key in cut.keys]
+    rows = _sliced_items(evidence, cut).with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
+    parts = rows.group_by(IDEAL, ACTUAL, *names).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum(), nw.col(SQUARES).sum())
+    cells = parts.join(evidence.cells.drop(ITEMS, WEIGHT, SQUARES), on=[IDEAL, ACTUAL], how="inner")
+    sums = weigh_pairs(cells).group_by(*names).agg(*(nw.col(name).sum() for name in (ITEMS, WEIGHT, *SUMS)))
+    found = evidence.engine.collect(sums).to_pylist()
+    return {tuple(row[name] for name in names): read_masses(row) for row in found}
+
+
+def _find_members(evidence: Evidence, cut: Slicing, counted: Sequence[Counted]) -> dict[Any, Keys]:
+    """Find the slice of every item that was asked about."""
+    items = dict.fromkeys(item for c in counted for item in (c.question.a, c.question.b))
+    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
+    names = [key.name for key in cut.keys]
+    rows = _sliced_items(evidence, cut).join(wanted, on=ITEM, how="inner").select(ITEM, *names)
+    return {row[ITEM]: tuple(row[name] for name in names) for row in evidence.engine.collect(rows).to_pylist()}

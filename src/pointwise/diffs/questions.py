@@ -1,0 +1,389 @@
+"""Questions: which pairs of items to ask people about, as a sample that estimates can be made from."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from pointwise.core.evidence import Evidence
+from pointwise.diffs.changes import fetch_records
+from pointwise.diffs.closure import pair_of
+from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
+from pointwise.diffs.sampling import Drawn, Sampler, uniform
+from pointwise.diffs.strata import STRATA, Masses
+from pointwise.engines.files import whole_file
+from pointwise.errors import NotFoundError, RunError, UsageError
+from pointwise.store.manifest import now
+from pointwise.text.values import format_count
+from pointwise.version import __version__
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+QUESTIONS = "questions.parquet"
+DESIGN = "design.json"
+FORMAT_VERSION = 1
+
+_MOST = 1_000_000  # questions that anybody can mean to ask
+_FEWEST = 30  # draws before an interval can be trusted to hold what it says
+_SAME = 1e-9  # relative difference of sums that were added in another order
+
+_NUMBER, _ROUND, _STRATUM, _DRAWS, _CLUSTER_WEIGHT = "question", "round", "stratum", "draws", "cluster_weight"
+_FIELDS = (_NUMBER, _ROUND, _STRATUM, "a", "b", _DRAWS, _CLUSTER_WEIGHT, "a_union", "b_union")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Do these two items belong together?
+
+    Args:
+        number: From 1 on.
+        round: The round that it was drawn in.
+        stratum: What it was drawn for: "split", "merge", "stable+" or "stable-".
+        a: One item.
+        b: The other one.
+        draws: How often the pair was drawn in this round: it is asked once and counts so often.
+        cluster_weight: Weight of the cluster that holds both.
+        unions: For each item the weight of what its two clusters hold.
+        records: For each item what is known about it.
+    """
+
+    number: int
+    round: int
+    stratum: str
+    a: Any
+    b: Any
+    draws: int
+    cluster_weight: float
+    unions: tuple[float, float]
+    records: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two items, neither of which comes first."""
+        return pair_of(self.a, self.b)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How questions were drawn.
+
+    Args:
+        seed: Of the random numbers.
+        rounds: How many draws each round has, by stratum.
+        masses: What was known before anybody judged, which also says which diff the questions belong to.
+        half_width: How wide half of the interval of the change of precision shall be; None if that was not asked for.
+        created: When the first round was drawn, in UTC.
+    """
+
+    seed: int
+    rounds: tuple[Mapping[str, int], ...]
+    masses: Masses
+    half_width: float | None = None
+    created: str = ""
+
+    @property
+    def sizes(self) -> Counter[str]:
+        """The number of draws of all rounds, by stratum."""
+        return sum((Counter(sizes) for sizes in self.rounds), Counter())
+
+    def check(self, masses: Masses) -> None:
+        """Refuse to be used for another diff.
+
+        Raises:
+            UsageError: The questions were drawn for another diff.
+        """
+        for name, own in asdict(self.masses).items():
+            if not math.isclose(own, getattr(masses, name), rel_tol=_SAME, abs_tol=_SAME):
+                raise UsageError(
+                    f"These questions were drawn for another diff: {name.replace('_', ' ')} was {own:g} there and is "
+                    f"{getattr(masses, name):g} here. Draw questions for this one; answers to the others can be reused."
+                )
+
+
+@dataclass(frozen=True, repr=False)
+class Questions(Sequence[Question]):
+    """A sample of pairs to ask about, in the order to ask them in.
+
+    Args:
+        questions: The pairs.
+        design: How they were drawn.
+    """
+
+    questions: tuple[Question, ...]
+    design: Design
+
+    def __len__(self) -> int:
+        """Count the questions."""
+        return len(self.questions)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a question, or several."""
+        return self.questions[index]
+
+    @cached_property
+    def by_number(self) -> Mapping[int, Question]:
+        """The questions by their numbers."""
+        return {question.number: question for question in self.questions}
+
+    @property
+    def draws(self) -> int:
+        """How often a pair was drawn, over all questions."""
+        return sum(question.draws for question in self.questions)
+
+    def judge_by(self, oracle: Oracle, *, judge: str, kind: Kind = "human") -> Judgements:
+        """Let a function answer all questions, such as one that looks into a truth.
+
+        Args:
+            oracle: Takes two items and returns True, False, an answer as text, or None for no answer.
+            judge: What to call it.
+            kind: "model" if its answers shall not count as those of people.
+        """
+        return ask_oracle(((q.number, q.a, q.b) for q in self.questions), oracle, judge=judge, kind=kind)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the questions as rows, with the attributes of the items in columns `a_...` and `b_...`."""
+        return [_as_row(question) for question in self.questions]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the questions as a PyArrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.to_dicts())
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the questions to a folder, beside the judgements that it may hold already.
+
+        Raises:
+            RunError: The folder has questions that these do not continue, or cannot be written.
+        """
+        import pyarrow.parquet as pq
+
+        folder = Path(path)
+        if (folder / DESIGN).exists():
+            _check_continues(read_questions(folder), self, folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(folder / QUESTIONS) as unfinished:
+                pq.write_table(self.to_arrow(), unfinished)
+            with whole_file(folder / DESIGN) as unfinished:  # last: a round counts when the design has it
+                unfinished.write_text(json.dumps(_as_json(self.design), indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise RunError(f"Cannot write questions to {str(folder)!r}: {error.strerror or error}.") from error
+        return folder
+
+    def __repr__(self) -> str:
+        """Say how many questions there are, and for what."""
+        sizes = self.design.sizes
+        parts = ", ".join(f"{sizes[stratum]:,} {stratum}" for stratum in STRATA if sizes[stratum])
+        return f"{format_count(len(self), 'question')} for {format_count(self.draws, 'draw')}: {parts}"
+
+
+def draw_questions(
+    evidence: Evidence,
+    masses: Masses,
+    *,
+    n: int | None,
+    half_width: float | None,
+    seed: int,
+    after: Questions | None = None,
+    shares: Mapping[str, float] | None = None,
+    confidence: float,
+) -> Questions:
+    """Draw pairs to ask about.
+
+    Args:
+        evidence: The items and their cells.
+        masses: What is known before anybody judges.
+        n: How many pairs to draw; together with those of earlier rounds, if there are some, more.
+        half_width: How wide half of the interval of the change of precision shall be at most.
+        seed: The same seed gives the same questions.
+        after: Earlier rounds, which the new one continues.
+        shares: The shares of yes that earlier answers suggest, by stratum.
+        confidence: What half width is meant at.
+    """
+    if not masses.total:
+        raise UsageError("The two clusterings are the same on these items, so that there is nothing to ask.")
+    if after is not None:
+        after.design.check(masses)
+        seed = after.design.seed
+    before = after.design.sizes if after is not None else Counter[str]()
+    spreads = {stratum: _spread((shares or {}).get(stratum, 0.5)) for stratum in STRATA if masses.of(stratum)}
+    number = _how_many(n, half_width, masses, spreads, confidence=confidence, done=before.total())
+    sizes = allocate({s: masses.of(s) * spread for s, spread in spreads.items()}, number, before)
+    rounds = (*(after.design.rounds if after is not None else ()), sizes)
+    drawn = Sampler(evidence, seed, len(rounds)).draw(sizes)
+    last = after.questions[-1].number if after is not None else 0
+    questions = _with_records(_number(drawn, seed, len(rounds), last), evidence)
+    created = after.design.created if after is not None else now()
+    design = Design(seed, rounds, masses, half_width, created)
+    return Questions((*(after.questions if after is not None else ()), *questions), design)
+
+
+def _spread(share: float) -> float:
+    return math.sqrt(share * (1 - share))
+
+
+def _how_many(
+    n: int | None,
+    half_width: float | None,
+    masses: Masses,
+    spreads: Mapping[str, float],
+    *,
+    confidence: float,
+    done: int,
+) -> int:
+    """Find how many pairs to draw now."""
+    if (n is None) == (half_width is None):
+        raise UsageError("Say how many questions to draw with n=..., or how precise with half_width=..., not both.")
+    if n is not None:
+        if not 1 <= n <= _MOST:
+            raise UsageError(f"n={n}: draw from 1 to {_MOST:,} questions.")
+        return n
+    if half_width is None or not 0 < half_width < 1:
+        raise UsageError(f"half_width={half_width!r} must lie between 0 and 1, such as 0.01.")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    needed = (z * sum(masses.of(stratum) * spread for stratum, spread in spreads.items()) / half_width) ** 2
+    needed = max(needed, _FEWEST)
+    if needed > _MOST:
+        raise UsageError(f"half_width={half_width:g} would take {needed:,.0f} questions. Ask for less precision.")
+    if needed <= done:
+        raise UsageError(
+            f"{format_count(done, 'draw')} are enough for half_width={half_width:g}: answer the open questions."
+        )
+    return math.ceil(needed) - done
+
+
+def allocate(sizes: Mapping[str, float], number: int, before: Mapping[str, int]) -> dict[str, int]:
+    """Share out draws over strata, so that with the earlier ones each has what it deserves, and at least one.
+
+    Args:
+        sizes: What the number of a stratum's draws shall be proportional to.
+        number: How many to share out.
+        before: How many there are already.
+    """
+    lacking = [stratum for stratum in sizes if not before.get(stratum)]
+    if number < len(lacking):
+        raise UsageError(
+            f"{format_count(number, 'question')} cannot tell about {len(lacking)} kinds of pairs "
+            f"({', '.join(lacking)}): draw at least one of each."
+        )
+    everything = number + sum(before.get(stratum, 0) for stratum in sizes)
+    total = sum(sizes.values())
+    wanted = {s: everything * size / total - before.get(s, 0) if total else 1.0 for s, size in sizes.items()}
+    least = {stratum: int(stratum in lacking) for stratum in sizes}
+    return _round_to(number, wanted, least)
+
+
+def _round_to(number: int, wanted: Mapping[str, float], least: Mapping[str, int]) -> dict[str, int]:
+    """Find whole numbers of a given sum that are close to what is wanted, and no less than allowed."""
+    given = dict(least)
+    for _ in range(number - sum(given.values())):
+        neediest = max(wanted, key=lambda stratum: wanted[stratum] - given[stratum])
+        given[neediest] += 1
+    return given
+
+
+def _number(drawn: Iterable[Drawn], seed: int, round_: int, last: int) -> list[Question]:
+    """Make questions of draws, in an order that says nothing about them."""
+    found: dict[tuple[str, tuple[str, str]], Question] = {}
+    for one in drawn:
+        (a, b), unions = one.items, one.unions
+        if pair_of(a, b)[0] != str(a):
+            (a, b), unions = (b, a), (unions[1], unions[0])
+        key = one.stratum, pair_of(a, b)
+        question = found.get(key) or Question(0, round_, one.stratum, a, b, 0, one.cluster_weight, unions)
+        found[key] = replace(question, draws=question.draws + 1)
+    order = sorted(found.items(), key=lambda entry: uniform(f"{seed}|{round_}|order|{entry[0]}"))
+    return [replace(question, number=last + n) for n, (_, question) in enumerate(order, 1)]
+
+
+def _with_records(questions: Sequence[Question], evidence: Evidence) -> list[Question]:
+    """Copy the attributes of the items."""
+    items = dict.fromkeys(item for q in questions for item in (q.a, q.b))
+    records = fetch_records(evidence, list(items))
+    return [replace(q, records=(records.get(q.a, {}), records.get(q.b, {}))) for q in questions]
+
+
+def _as_row(question: Question) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        _NUMBER: question.number,
+        _ROUND: question.round,
+        _STRATUM: question.stratum,
+        "a": question.a,
+        "b": question.b,
+        _DRAWS: question.draws,
+        _CLUSTER_WEIGHT: question.cluster_weight,
+        "a_union": question.unions[0],
+        "b_union": question.unions[1],
+    }
+    for side, record in zip("ab", question.records, strict=True):
+        row |= {f"{side}.{name}": value for name, value in record.items()}
+    return row
+
+
+def _from_row(row: Mapping[str, Any]) -> Question:
+    first, second = (
+        {name.removeprefix(f"{side}."): value for name, value in row.items() if name.startswith(f"{side}.")}
+        for side in "ab"
+    )
+    values = {name: row[name] for name in _FIELDS}
+    unions = values.pop("a_union"), values.pop("b_union")
+    return Question(values.pop(_NUMBER), **values, unions=unions, records=(first, second))
+
+
+def _as_json(design: Design) -> dict[str, Any]:
+    return {"format_version": FORMAT_VERSION, "pointwise_version": __version__, **asdict(design)}
+
+
+def read_questions(path: str | os.PathLike[str]) -> Questions:
+    """Read the questions of a folder.
+
+    Raises:
+        NotFoundError: There are none.
+        RunError: They cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = Path(path)
+    if not (folder / DESIGN).is_file():
+        raise NotFoundError(f"There are no questions in {str(folder)!r}. Draw some first.")
+    try:
+        facts = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
+        is_newer = facts["format_version"] > FORMAT_VERSION
+        design = None if is_newer else _read_design(facts)
+        rows = [] if design is None else pq.read_table(folder / QUESTIONS).to_pylist()
+        questions = tuple(_from_row(row) for row in rows if design and row[_ROUND] <= len(design.rounds))
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise RunError(f"The questions in {str(folder)!r} are damaged: {error}.") from error
+    if design is None:
+        raise RunError(
+            f"The questions in {str(folder)!r} were drawn by pointwise {facts.get('pointwise_version')} in format "
+            f"{facts['format_version']}; this pointwise reads formats up to {FORMAT_VERSION}. Install a newer one."
+        )
+    return Questions(questions, design)
+
+
+def _read_design(facts: Mapping[str, Any]) -> Design:
+    rounds = tuple(dict(sizes) for sizes in facts["rounds"])
+    masses = Masses(**facts["masses"])
+    return Design(facts["seed"], rounds, masses, facts["half_width"], facts["created"])
+
+
+def _check_continues(stored: Questions, new: Questions, folder: Path) -> None:
+    """Refuse to replace questions by others: answers belong to them."""
+    kept = [(q.number, q.pair, q.draws) for q in stored]
+    if kept != [(q.number, q.pair, q.draws) for q in new[: len(stored)]]:
+        raise RunError(
+            f"{str(folder)!r} has {format_count(len(stored), 'question')} of its own. Continue them with after=..., or "
+            "choose another folder."
+        )

@@ -1,0 +1,273 @@
+"""Sampling: pairs of items drawn in proportion to what they weigh, the same on every engine.
+
+A number between 0 and 1 that only a text decides takes the place of a random number, so that the order of rows, threads
+and partitions do not matter. Listing all rows for every draw would be too much. So rows are hashed into buckets, the
+few sums per bucket come to the driver, which draws a bucket, and only the rows of that bucket compete for the draw: the
+one with the least -ln(u) / mass wins, which happens in proportion to its mass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from pointwise.columns import ACTUAL, ACTUAL_WEIGHT, FP, IDEAL, IDEAL_WEIGHT, ITEM, TP, WEIGHT
+from pointwise.core.evidence import Evidence
+from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, mass_column, weigh_pairs
+from pointwise.engines.base import Engine
+from pointwise.engines.queries import from_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BUCKETS = 10_000  # of all cells
+_FEW_BUCKETS = 1_000  # of the rows of one group
+_LABEL, _BUCKET, _WITHOUT = "_label", "_bucket", "_without"
+_KEY, _MASS, _TEXT, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_text", "_uniform", "_score", "_least"
+_STRATUM, _UNION, _ROWS = "_stratum", "_union", "_rows"
+
+_SIZES = (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, _UNION)
+
+Row = Mapping[str, Any]
+
+
+def uniform(text: str) -> float:
+    """Return the number between 0 and 1 that a text decides, as engines do."""
+    digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    return (int(digest[:13], 16) + 0.5) / 16**13
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A pair of items that was drawn.
+
+    Args:
+        stratum: What it was drawn for.
+        draw: Which draw of the stratum it is.
+        items: The two items.
+        cluster_weight: Weight of the cluster that holds both, on the side where a split or merge pair is together.
+        unions: For each item the weight of what its two clusters hold.
+    """
+
+    stratum: str
+    draw: int
+    items: tuple[Any, Any]
+    cluster_weight: float
+    unions: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Something to be drawn: one row of a group."""
+
+    label: str
+    group: tuple[Any, ...] = ()
+    without: str | None = None  # the key of a row that cannot be drawn
+    without_mass: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows to draw from, in groups.
+
+    Args:
+        frame: Columns of the group, `_key` (text that tells the rows of a group apart), `_mass`, `_bucket` and others.
+        by: Columns that make the groups.
+        buckets: How many buckets there are.
+    """
+
+    frame: nw.LazyFrame
+    by: tuple[str, ...]
+    buckets: int
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws pairs of items for one round of questions.
+
+    Args:
+        evidence: The items and their cells.
+        seed: The same seed gives the same pairs.
+        round: Every round draws afresh.
+    """
+
+    evidence: Evidence
+    seed: int
+    round: int = 1
+
+    def draw(self, sizes: Mapping[str, int]) -> list[Drawn]:
+        """Draw pairs, with replacement, as many per stratum as asked for.
+
+        First come the cells that the two items lie in, which takes no look at items; then the items of these few cells
+        are held, and one item of each cell is drawn.
+        """
+        wanted = {stratum: number for stratum, number in sizes.items() if number}
+        first = self._draw_cells(wanted)
+        second = first | self._draw_partners(first, SPLIT) | self._draw_partners(first, MERGE)
+        one, other = self._draw_items(first, second)
+        drawn = []
+        for stratum in (s for s in STRATA if s in wanted):
+            for number in range(wanted[stratum]):
+                label = _label(stratum, number)
+                cells = first[label], second[label]
+                cluster_weight = cells[0][ACTUAL_WEIGHT if stratum == MERGE else IDEAL_WEIGHT]
+                items = one[label][ITEM], other[label][ITEM]
+                drawn.append(Drawn(stratum, number, items, cluster_weight, (cells[0][_UNION], cells[1][_UNION])))
+        return drawn
+
+    def _draw_cells(self, wanted: Mapping[str, int]) -> dict[str, Row]:
+        """Draw the cell of the first item, in proportion to the mass of its pairs."""
+        weighed = weigh_pairs(_with_union(self.evidence.cells))
+        parts = [
+            weighed.filter(nw.col(mass_column(stratum)) > 0).select(
+                nw.lit(stratum).alias(_STRATUM),
+                IDEAL,
+                ACTUAL,
+                *_SIZES,
+                _cell_key().alias(_KEY),
+                nw.col(mass_column(stratum)).alias(_MASS),
+            )
+            for stratum in wanted
+        ]
+        draws = [_Draw(_label(stratum, number), (stratum,)) for stratum in wanted for number in range(wanted[stratum])]
+        return self._choose(self._into_buckets(nw.concat(parts), (_STRATUM,), _BUCKETS), draws, "cell")
+
+    def _draw_partners(self, first: Mapping[str, Row], stratum: str) -> dict[str, Row]:
+        """Draw the cell of the second item of split or merge pairs: another one of the same cluster, by weight."""
+        side, other = (IDEAL, ACTUAL) if stratum == SPLIT else (ACTUAL, IDEAL)
+        own = {label: cell for label, cell in first.items() if label.startswith(f"{stratum}|")}
+        if not own:
+            return {}
+        clusters = from_rows([{side: value} for value in _distinct(cell[side] for cell in own.values())], self._engine)
+        cells = _with_union(self.evidence.cells).join(clusters, on=side, how="inner")
+        key, mass = nw.col(other).cast(nw.String).alias(_KEY), nw.col(TP).alias(_MASS)
+        rows = self._into_buckets(cells.select(IDEAL, ACTUAL, *_SIZES, key, mass), (side,), _FEW_BUCKETS)
+        draws = [_Draw(label, (cell[side],), str(cell[other]), cell[TP]) for label, cell in own.items()]
+        return self._choose(rows, draws, "partner")
+
+    def _draw_items(self, first: Mapping[str, Row], second: Mapping[str, Row]) -> tuple[dict[str, Row], dict[str, Row]]:
+        """Draw an item of each cell, by weight; the two items of a stable pair are different ones of one cell."""
+        rows = self._items_of([*first.values(), *second.values()])
+        stable = {label: cell for label, cell in first.items() if label.startswith((f"{PLUS}|", f"{MINUS}|"))}
+        changed = {label: cell for label, cell in first.items() if label not in stable}
+        one = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in changed.items()], "item")
+        # The first item of a pair of different ones is more likely the more there is to pair it with.
+        pairing = nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS))
+        paired = _Rows(rows.frame.with_columns(pairing.alias(_MASS)), rows.by, rows.buckets)
+        one |= self._choose(paired, [_Draw(label, _cell(cell)) for label, cell in stable.items()], "item")
+        draws = [
+            _Draw(label, _cell(cell), str(one[label][ITEM]), one[label][WEIGHT])
+            if label in stable
+            else _Draw(label, _cell(cell))
+            for label, cell in second.items()
+        ]
+        return one, self._choose(rows, draws, "other item")
+
+    def _items_of(self, cells: Sequence[Row]) -> _Rows:
+        """Hold the items of the cells that were drawn."""
+        names = (IDEAL, ACTUAL, TP)
+        unique = {_cell(cell): {name: cell[name] for name in names} for cell in cells}
+        items = self.evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
+        found = items.join(from_rows(list(unique.values()), self._engine), on=[IDEAL, ACTUAL], how="inner")
+        key, mass = nw.col(ITEM).cast(nw.String).alias(_KEY), nw.col(WEIGHT).alias(_MASS)
+        return self._into_buckets(found.with_columns(key, mass), (IDEAL, ACTUAL), _FEW_BUCKETS)
+
+    def _into_buckets(self, frame: nw.LazyFrame, by: tuple[str, ...], buckets: int) -> _Rows:
+        """Hash rows into buckets by their keys, and hold them."""
+        hashed = self._hashed(frame, nw.lit(f"{self.seed}|"), nw.col(_KEY))
+        bucket = (nw.col(_UNIFORM) * buckets).floor().cast(nw.Int64).alias(_BUCKET)
+        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_TEXT, _UNIFORM)), by, buckets)
+
+    def _choose(self, rows: _Rows, draws: Sequence[_Draw], step: str) -> dict[str, Row]:
+        """Draw one row per draw, in proportion to its mass among the rows of its group."""
+        if not draws:
+            return {}
+        sums = rows.frame.group_by(*rows.by, _BUCKET).agg(nw.len().alias(_ROWS), nw.col(_MASS).sum())
+        groups = _read_groups(self._engine.collect(sums.sort(_BUCKET)).to_pylist(), rows.by)
+        buckets = [self._choose_bucket(draw, groups[draw.group], rows.buckets, step) for draw in draws]
+        chosen = from_rows(_as_table(draws, buckets, rows.by), self._engine)
+        rivals = rows.frame.join(chosen, on=[*rows.by, _BUCKET], how="inner")
+        rivals = rivals.filter(nw.col(_WITHOUT).is_null() | (nw.col(_KEY) != nw.col(_WITHOUT)))
+        salt = nw.lit(f"{self.seed}|{self.round}|{step}|")
+        rivals = self._hashed(rivals, salt, nw.col(_LABEL), nw.lit("|"), nw.col(_KEY))
+        return self._first_per_draw(rivals.with_columns((-nw.col(_UNIFORM).log() / nw.col(_MASS)).alias(_SCORE)))
+
+    def _choose_bucket(self, draw: _Draw, group: _Group, buckets: int, step: str) -> int:
+        """Draw a bucket of the draw's group in proportion to its mass, without the row that cannot be drawn."""
+        masses = group.masses
+        if draw.without is not None:
+            own = np.searchsorted(group.buckets, int(uniform(f"{self.seed}|{draw.without}") * buckets))
+            masses = masses.copy()
+            # Counts are exact, differences of masses are not.
+            masses[own] = max(0.0, masses[own] - draw.without_mass) if group.rows[own] > 1 else 0.0
+        full = np.flatnonzero(masses)
+        totals = np.cumsum(masses[full])
+        target = uniform(f"{self.seed}|{self.round}|{step}|bucket|{draw.label}") * totals[-1]
+        place = min(int(np.searchsorted(totals, target, side="right")), len(full) - 1)
+        return int(group.buckets[full[place]])
+
+    def _first_per_draw(self, rivals: nw.LazyFrame) -> dict[str, Row]:
+        held = self._engine.checkpoint(rivals)
+        least = held.group_by(_LABEL).agg(nw.col(_SCORE).min().alias(_LEAST))
+        winners = held.join(least, on=_LABEL, how="inner").filter(nw.col(_SCORE) == nw.col(_LEAST))
+        found = self._engine.collect(winners).to_pylist()
+        return {row[_LABEL]: row for row in sorted(found, key=lambda row: str(row[_KEY]), reverse=True)}
+
+    def _hashed(self, frame: nw.LazyFrame, *parts: nw.Expr) -> nw.LazyFrame:
+        texts = frame.with_columns(nw.concat_str(list(parts)).alias(_TEXT))
+        return self._engine.uniform(texts, _TEXT, _UNIFORM)
+
+    @property
+    def _engine(self) -> Engine:
+        return self.evidence.engine
+
+
+def _label(stratum: str, number: int) -> str:
+    return f"{stratum}|{number}"
+
+
+def _cell(row: Row) -> tuple[Any, Any]:
+    return row[IDEAL], row[ACTUAL]
+
+
+def _cell_key() -> nw.Expr:
+    return nw.concat_str([nw.col(IDEAL).cast(nw.String), nw.lit("|"), nw.col(ACTUAL).cast(nw.String)])
+
+
+def _with_union(cells: nw.LazyFrame) -> nw.LazyFrame:
+    return cells.with_columns((nw.col(IDEAL_WEIGHT) + nw.col(FP)).alias(_UNION))
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The buckets of a group that hold rows, with how many and what these weigh."""
+
+    buckets: np.ndarray
+    rows: np.ndarray
+    masses: np.ndarray
+
+
+def _read_groups(sums: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...], _Group]:
+    found: dict[tuple[Any, ...], list[tuple[int, int, float]]] = {}
+    for row in sums:
+        found.setdefault(tuple(row[name] for name in by), []).append((row[_BUCKET], row[_ROWS], row[_MASS]))
+    columns = {key: zip(*rows, strict=True) for key, rows in found.items()}
+    return {key: _Group(*(np.array(column) for column in three)) for key, three in columns.items()}
+
+
+def _as_table(draws: Sequence[_Draw], buckets: Sequence[int], by: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+
+    groups = {name: pa.array([draw.group[n] for draw in draws]) for n, name in enumerate(by)}
+    labels = pa.array([draw.label for draw in draws], pa.string())
+    without = pa.array([draw.without for draw in draws], pa.string())
+    return pa.table({_LABEL: labels, _BUCKET: pa.array(buckets, pa.int64()), _WITHOUT: without, **groups})
