@@ -92,7 +92,9 @@ def diff(
     specs = (slices,) if isinstance(slices, (str, nw.Expr)) else tuple(slices or ())
     missing: Any = "singleton" if on == "union" else "drop"
     sides = BASELINE_AND_EXPERIMENT
-    options = Options(item, cluster, weight, specs, "ignore", missing, unassigned, tuple(unassigned_labels), sides=sides)
+    options = Options(
+        item, cluster, weight, specs, "ignore", missing, unassigned, tuple(unassigned_labels), sides=sides
+    )
     chosen = choose_engine(
         engine, (baseline, experiment, weights, attributes), memory_limit=memory_limit, threads=threads
     )
