@@ -225,7 +225,7 @@ def test_benjamini_hochberg_agrees_with_scipy():
 
 
 def test_p_value_without_spread():
-    assert two_sided_p_value(0.0, None, None) == 1.0
+    assert two_sided_p_value(0.0, None, None) is None
     assert two_sided_p_value(0.1, None, None) is None
     assert two_sided_p_value(None, 0.1, 3.0) is None
     assert two_sided_p_value(0.2, 0.1, 10) == pytest.approx(2 * stats.t.sf(2, 10))

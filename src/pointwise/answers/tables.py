@@ -22,6 +22,7 @@ from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, name_interval
+from pointwise.uncertainty.verdict import ENOUGH, TOO_FEW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,10 @@ class MetricTable:
         """Say what to know when reading a drawing of some rows."""
         ends = [name for name in self.columns if name.endswith(LOW)]
         has_intervals = any(row[name] is not None for row in rows for name in ends)
-        return [f"[low, high]: the {name_interval(self.confidence)}"] if has_intervals else []
+        notes = [f"[low, high]: the {name_interval(self.confidence)}"] if has_intervals else []
+        is_rough = any(row.get("verdict") == TOO_FEW for row in rows)
+        rough = f"{TOO_FEW}: fewer than {ENOUGH} ideal clusters changed, so that the interval is rough"
+        return [*notes, rough] if is_rough and has_intervals else notes
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""

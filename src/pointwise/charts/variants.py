@@ -30,12 +30,11 @@ from pointwise.charts.style import (
     require_rows,
 )
 from pointwise.columns import IDEAL, ITEMS, SHARE
-from pointwise.core.metrics import find_metric
 from pointwise.errors import UsageError
 from pointwise.store.history import history as list_runs
 from pointwise.text.values import format_count, format_difference, format_metric, format_share
 from pointwise.uncertainty.intervals import name_interval
-from pointwise.uncertainty.verdict import judge
+from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, WORSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +74,7 @@ def deltas(
     require_rows(found, f"no difference of {name}")
     found.sort(key=lambda row: -(row[SHARE] or 0.0))
     keys = [c for c in table.columns[: table.columns.index("metric")] if c not in ("experiment", "baseline")]
-    rows = [_delta_row(row, keys, find_metric(name).better) for row in found[:most]]
+    rows = [_delta_row(row, keys) for row in found[:most]]
     tips = {
         "name": "slice",
         "told": f"change of {name}",
@@ -106,14 +105,14 @@ def deltas(
     return compose(
         layers,
         title=f"Change of {name.replace('_', ' ')} by {clip(what.replace('_', ' '), 60)}",
-        subtitle=f"{shown}; the interval of a clear change does not touch the dashed line",
+        subtitle=f"{shown}; a change is clear by its p-value, adjusted for their number, if enough clusters changed",
         description=f"Dots of change: {words}.",
         height=ROW * len(rows) + 10,
         width=WIDTH - 150,
     )
 
 
-_VERDICTS = ("better", "worse", "not clear")
+_VERDICTS = (BETTER, WORSE, NOT_CLEAR)
 
 
 def _verdict_color(verdicts: Sequence[str] = _VERDICTS) -> Any:
@@ -122,15 +121,16 @@ def _verdict_color(verdicts: Sequence[str] = _VERDICTS) -> Any:
     return alt.Color("verdict:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", columnPadding=30))
 
 
-def _delta_row(row: Mapping[str, Any], keys: Sequence[str], better: str | None) -> dict[str, Any]:
-    low, high, delta = row["delta_low"], row["delta_high"], row["delta"]
-    between = "" if low is None else f"{format_difference(low)} to {format_difference(high)}"
+def _delta_row(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    low, high, delta = row.get("delta_low"), row.get("delta_high"), row["delta"]
+    verdict = row.get("verdict")
+    between = "" if low is None or high is None else f"{format_difference(low)} to {format_difference(high)}"
     return {
         "name": name_slice(row, keys),
         "delta": delta,
         "low": delta if low is None else low,
         "high": delta if high is None else high,
-        "verdict": judge(better, low, high),
+        "verdict": verdict if verdict in (BETTER, WORSE) else NOT_CLEAR,
         "told": format_difference(delta),
         "between": between,
         "before": format_metric(row["baseline_value"]),

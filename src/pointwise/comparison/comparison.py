@@ -24,11 +24,14 @@ from pointwise.comparison.deltas import (
     BASELINE,
     CONTRIBUTION,
     DELTA,
+    DOWN_CLUSTERS,
     EXPERIMENT,
     METRIC,
     P_ADJUSTED,
     P_VALUE,
+    UP_CLUSTERS,
     VARIANT,
+    VERDICT,
     Pair,
     Row,
     bootstrap_deltas,
@@ -436,11 +439,12 @@ class Comparison:
     ) -> MetricTable:
         """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
         if not self._shows_intervals:
-            dropped = (DELTA + LOW, DELTA + HIGH, P_VALUE, P_ADJUSTED)
+            dropped = [DELTA + LOW, DELTA + HIGH, P_VALUE, P_ADJUSTED, *([] if self._sample.is_complete else [VERDICT])]
             rows = [{c: value for c, value in row.items() if c not in dropped} for row in rows]
         number = {pair: n for n, pair in enumerate(pairs)}
         ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
+        same += [P_VALUE] if all(row.get(P_VALUE) == row.get(P_ADJUSTED) for row in rows) else []
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
         frame = from_rows(
             _typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])), self.engine
@@ -551,7 +555,19 @@ def _named(row: Row, cut: Slicing) -> Row:
 
 
 def _check_delta_names(names: Sequence[str]) -> None:
-    taken = (EXPERIMENT, BASELINE, VARIANT, METRIC, DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION)
+    taken = (
+        EXPERIMENT,
+        BASELINE,
+        VARIANT,
+        METRIC,
+        DELTA,
+        P_VALUE,
+        P_ADJUSTED,
+        UP_CLUSTERS,
+        DOWN_CLUSTERS,
+        VERDICT,
+        CONTRIBUTION,
+    )
     clash = [name for name in names if name.lower() in taken]
     if clash:
         raise UsageError(f"A slice cannot be called {clash[0]!r}, as a column of its table is. Rename the column.")

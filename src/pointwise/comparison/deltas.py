@@ -29,9 +29,9 @@ from pointwise.columns import (
     WEIGHT,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import add_up, average, sum_columns, sum_up
+from pointwise.core.lifting import add_up, average, defined_weight, of_means, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
-from pointwise.core.metrics import Metric
+from pointwise.core.metrics import Metric, find_metric
 from pointwise.core.sample import Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
@@ -43,12 +43,14 @@ from pointwise.uncertainty.intervals import (
     INFLUENCE,
     REACH,
     Interval,
+    adjust_jointly,
     adjust_p_values,
     find_influences,
     spread,
     two_sided_p_value,
 )
 from pointwise.uncertainty.student_t import critical_value
+from pointwise.uncertainty.verdict import judge
 
 VARIANT = "variant"
 EXPERIMENT = "experiment"
@@ -58,8 +60,13 @@ DELTA = "delta"
 P_VALUE = "p_value"
 P_ADJUSTED = "p_adjusted"
 CONTRIBUTION = "contribution"
+UP_CLUSTERS = "up_clusters"
+DOWN_CLUSTERS = "down_clusters"
+VERDICT = "verdict"
 
 _PAIR, _SIGN, _DEFINED = "_pair", "_sign", "_defined"
+_OWN, _SIDES, _UP, _DOWN = "_own", "_sides", "_up", "_down"
+_NO_CHANGE = 1e-9  # of the own value of a cluster: rounding depends on the order of its cells
 
 Row = dict[str, Any]
 
@@ -118,8 +125,8 @@ def find_deltas(
 
     Returns:
         Rows with the names of the pair, the group's columns, `metric`, both values, `delta`, its interval, its
-        p-value as it is and adjusted for the number of rows of the same metric, and `contribution`, which adds
-        up over the groups to the delta of everything together.
+        p-value as it is and adjusted for the number of rows of the same metric, how many ideal clusters went up and
+        down, the verdict, and `contribution`, which adds up over the groups to the delta of everything together.
     """
     found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
     values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
@@ -135,6 +142,15 @@ def find_deltas(
             head = {EXPERIMENT: pair.experiment, BASELINE: pair.baseline, **dict(zip(by, group, strict=True))}
             rows.append(head | _delta(metric, test, *ends, shares=shares))
     _adjust(rows, by)
+    for row in rows:
+        row[VERDICT] = judge(
+            find_metric(row[METRIC]).better,
+            row[DELTA],
+            row[P_ADJUSTED],
+            changed=row[UP_CLUSTERS] + row[DOWN_CLUSTERS],
+            confidence=confidence,
+            is_complete=sample.is_complete,
+        )
     return rows
 
 
@@ -173,27 +189,50 @@ def spread_pairs(
     """Sum up the spread of the difference of every pair and group."""
     moves = pair_influences(sums, by, pairs, metrics=metrics, engine=engine)
     names = [m.name for m in metrics]
-    return spread(moves, (_PAIR, *by), names, confidence=confidence, sample=sample)
+    carry = [n + end for n in names for end in (_UP, _DOWN)]
+    return spread(moves, (_PAIR, *by), names, confidence=confidence, sample=sample, carry=carry)
 
 
 def pair_influences(
     sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], *, metrics: Sequence[Metric], engine: Engine
 ) -> nw.LazyFrame:
-    """Subtract the baseline's influence of every ideal cluster from the experiment's."""
+    """Subtract the baseline's influence of every ideal cluster from the experiment's, and say which way it went."""
     names = [m.name for m in metrics]
     sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
     table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
     signs = from_rows(table, engine)
-    influences = find_influences(sums, (VARIANT, *by), metrics).join(signs, on=VARIANT, how="inner")
-    signed = [(nw.col(n + INFLUENCE) * nw.col(_SIGN)).alias(n + INFLUENCE) for n in names]
-    counted = [(~nw.col(n + INFLUENCE).is_null()).cast(nw.Int64).alias(n + _DEFINED) for n in names]
-    keys = (_PAIR, *by, IDEAL)
-    combined = add_up(
-        influences.select(*keys, *signed, *counted), keys, [n + end for n in names for end in (INFLUENCE, _DEFINED)]
-    )
+    influences = _with_own_values(find_influences(sums, (VARIANT, *by), metrics), metrics)
+    influences = influences.join(signs, on=VARIANT, how="inner")
+    signed = [(nw.col(n + end) * nw.col(_SIGN)).alias(n + end) for n in names for end in (INFLUENCE, _OWN)]
+    counted = [
+        (~nw.col(n + end).is_null()).cast(nw.Int64).alias(n + number)
+        for n in names
+        for end, number in ((INFLUENCE, _DEFINED), (_OWN, _SIDES))
+    ]
+    keys, ends = (_PAIR, *by, IDEAL), (INFLUENCE, _OWN, _DEFINED, _SIDES)
+    combined = add_up(influences.select(*keys, *signed, *counted), keys, [n + end for n in names for end in ends])
     # A sum over nothing is zero, but a cluster where the metric is undefined on both sides must not count.
     defined = [nw.when(nw.col(n + _DEFINED) > 0).then(nw.col(n + INFLUENCE)).alias(n + INFLUENCE) for n in names]
-    return combined.with_columns(*defined)
+    return combined.with_columns(*defined, *(way for n in names for way in _ways(n)))
+
+
+def _with_own_values(rows: nw.LazyFrame, metrics: Sequence[Metric]) -> nw.LazyFrame:
+    """Add the value that every ideal cluster has by itself."""
+    parts = item_metrics(metrics)
+    own = [nw.when(nw.col(defined_weight(m)) > 0).then(nw.col(m.name) / nw.col(defined_weight(m))) for m in parts]
+    rows = rows.with_columns(*(value.alias(m.name + _OWN) for m, value in zip(parts, own, strict=True)))
+    combined = [of_means(m, [nw.col(name + _OWN) for name in m.means]).alias(m.name + _OWN) for m in metrics if m.means]
+    return rows.with_columns(*combined) if combined else rows
+
+
+def _ways(name: str) -> Iterator[nw.Expr]:
+    """Tell whether a cluster that both variants have went up or down."""
+    change, has_both = nw.col(name + _OWN), nw.col(name + _SIDES) == _TWO
+    for way, suffix in ((change > _NO_CHANGE, _UP), (change < -_NO_CHANGE, _DOWN)):
+        yield nw.when(has_both & way).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias(name + suffix)
+
+
+_TWO = 2
 
 
 def _delta(
@@ -219,6 +258,9 @@ def _delta(
         DELTA + HIGH: min(delta + reach, width) if has_interval else None,
         P_VALUE: p_value,
         P_ADJUSTED: p_value,
+        UP_CLUSTERS: int(test[name + _UP] or 0),
+        DOWN_CLUSTERS: int(test[name + _DOWN] or 0),
+        VERDICT: "",
         CONTRIBUTION: None if metric.means else parts[1] - parts[0],
     }
 
@@ -230,17 +272,19 @@ def _part(metric: Metric, row: Row | None, total: Mapping[str, float]) -> float:
 
 
 def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
-    """Adjust the p-values among all groups of one pair and metric, or without groups among all pairs.
+    """Adjust the p-values of one metric: among all groups of a pair, or without groups among all pairs.
 
-    A group in which nothing changed cannot differ whatever the chance, so it does not count as a test.
+    Of many groups a few false findings may be borne (Benjamini and Hochberg), of a few variants none (Holm). A group in
+    which nothing changed cannot differ whatever the chance, so it does not count as a test.
     """
+    adjust = adjust_p_values if by else adjust_jointly
     families: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         if row[DELTA + LOW] is not None:
             key = (row[EXPERIMENT], row[BASELINE], row[METRIC]) if by else (row[METRIC],)
             families.setdefault(key, []).append(row)
     for family in families.values():
-        for row, p in zip(family, adjust_p_values([row[P_VALUE] for row in family]), strict=True):
+        for row, p in zip(family, adjust([row[P_VALUE] for row in family]), strict=True):
             row[P_ADJUSTED] = p
 
 

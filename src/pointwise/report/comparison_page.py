@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pointwise import charts
 from pointwise.charts.excerpts import break_down
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
-from pointwise.core.metrics import Metric, find_metric
+from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
 from pointwise.report.details import (
     MOST_ATTRIBUTES,
@@ -30,7 +30,7 @@ from pointwise.report.grids import Column, Grid, Row, Value, clip, define, descr
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.values import format_count, format_difference, format_metric
 from pointwise.uncertainty.intervals import name_interval
-from pointwise.uncertainty.verdict import judge
+from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, SAME, TOO_FEW, WORSE
 
 if TYPE_CHECKING:
     from pointwise.comparison.comparison import Comparison
@@ -49,7 +49,7 @@ class Verdict:
     """What a comparison says of one metric."""
 
     metric: str
-    word: str  # "better", "worse" or "not clear"
+    word: str  # as `judge` says
     delta: str
     interval: str
     sentence: str
@@ -62,6 +62,7 @@ class ComparisonPage:
     title: str
     experiment: str
     baseline: str
+    level: str  # of the p-values of clear differences
     warnings: list[str]
     summary: str
     verdicts: list[Verdict]
@@ -90,6 +91,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
         title=title or f"Is {clip(experiment).text} better than {clip(baseline).text}?",
         experiment=clip(experiment).text,
         baseline=clip(baseline).text,
+        level=f"{100 * (1 - comparison.confidence):.10g}%",
         warnings=list(_warnings(comparison, pair)),
         summary=_summary(verdicts, experiment, baseline),
         verdicts=verdicts,
@@ -127,15 +129,23 @@ def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
 
 
 def _verdict(row: Mapping[str, Any], experiment: str, baseline: str, confidence: float) -> Verdict:
-    metric, low, high = row["metric"], row[f"delta{LOW}"], row[f"delta{HIGH}"]
-    word = judge(find_metric(metric).better, low, high)
+    metric, low, high = row["metric"], row.get(f"delta{LOW}"), row.get(f"delta{HIGH}")
+    word = row.get("verdict", NOT_CLEAR)
     before, after = (write(metric, row[f"{side}_value"]).text for side in ("baseline", "experiment"))
-    between = f"{format_difference(low)} to {format_difference(high)}" if low is not None else ""
+    between = f"{format_difference(low)} to {format_difference(high)}" if low is not None and high is not None else ""
     interval = f"{name_interval(confidence)} {between}" if between else ""
-    p = row["p_value"]
-    chance = "" if p is None else f" Chance alone makes such a difference in {_often(p)} of samples of ideal clusters."
-    sentence = f"{clip(experiment).text} has {after}, {clip(baseline).text} has {before}.{chance}"
+    p, up, down = row.get("p_value"), row["up_clusters"], row["down_clusters"]
+    changed = f" {up:,} ideal clusters went up, {down:,} down." if up or down else " No ideal cluster changed."
+    chance = "" if p is None or word == TOO_FEW else _say_chance(p)
+    sentence = f"{clip(experiment).text} has {after}, {clip(baseline).text} has {before}.{changed}{chance}"
     return Verdict(metric, word, write("delta", row["delta"]).text, interval, sentence)
+
+
+def _say_chance(p: float) -> str:
+    return (
+        " If both were equally good on the whole population, a difference at least this large would appear in "
+        f"{_often(p)} of samples."
+    )
 
 
 def _often(p: float) -> str:
@@ -146,16 +156,20 @@ def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str
     """Say in a sentence or two on which metrics the experiment is better, worse or not clearly different."""
     names = {
         word: _listed([verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word])
-        for word in ("better", "worse", "not clear")
+        for word in (BETTER, WORSE, NOT_CLEAR, TOO_FEW, SAME)
     }
     one, other = clip(experiment).text, clip(baseline).text
     said = []
-    if names["better"]:
+    if names[BETTER]:
         said.append(f"{one} is clearly better than {other} on {names['better']}.")
-    if names["worse"]:
+    if names[WORSE]:
         said.append(f"{one} is clearly worse than {other} on {names['worse']}.")
-    if names["not clear"]:
-        said.append(f"On {names['not clear']} there is no clear difference between {one} and {other}.")
+    if names[NOT_CLEAR]:
+        said.append(f"On {names[NOT_CLEAR]} there is no clear difference between {one} and {other}.")
+    if names[TOO_FEW]:
+        said.append(f"On {names[TOO_FEW]} too few clusters changed to tell.")
+    if names[SAME]:
+        said.append(f"On {names[SAME]} nothing changed.")
     return " ".join(said)
 
 
@@ -192,7 +206,7 @@ def _pivot(
     drawn = [
         Row(
             [*(write(head.key, first[head.key]) for head in heads[: len(keys) + 3])]
-            + [_change(found.get(m.name), m) for m in metrics]
+            + [_change(found.get(m.name)) for m in metrics]
         )
         for found, first in zip(lines[:MOST_SLICES], firsts, strict=False)
     ]
@@ -200,17 +214,19 @@ def _pivot(
     return Grid(name, caption, heads, drawn, note, is_searchable=len(lines) > _SHORT)
 
 
-def _change(row: Mapping[str, Any] | None, metric: Metric) -> Value:
+def _change(row: Mapping[str, Any] | None) -> Value:
     if row is None or row["delta"] is None:
         return Value("–")
-    low, high = row[f"delta{LOW}"], row[f"delta{HIGH}"]
-    interval = "" if low is None else f"{format_difference(low)} to {format_difference(high)}"
-    word = judge(metric.better, low, high)
+    low, high, word = row.get(f"delta{LOW}"), row.get(f"delta{HIGH}"), row.get("verdict", NOT_CLEAR)
+    interval = "" if low is None or high is None else f"{format_difference(low)} to {format_difference(high)}"
     tip = f"{_number(row['baseline_value'])} before, {_number(row['experiment_value'])} after"
-    if row["p_value"] is not None:
+    tip += f"; {row['up_clusters']:,} clusters up, {row['down_clusters']:,} down"
+    if row.get("p_value") is not None:
         tip += f"; p-value {row['p_value']:.2g}, adjusted for the number of tests {row['p_adjusted']:.2g}"
+    if word == TOO_FEW:
+        tip += "; too few clusters changed to tell, and the interval is rough"
     value = write("delta", row["delta"])
-    return replace(value, aside=interval, full=tip, verdict="" if word == "not clear" else word)
+    return replace(value, aside=interval, full=tip, verdict=word if word in (BETTER, WORSE) else "")
 
 
 def _number(value: float | None) -> str:

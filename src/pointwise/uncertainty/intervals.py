@@ -434,12 +434,12 @@ def _ends(metric: Metric, confidence: float, *, has_bound: bool) -> Iterator[nw.
 
 
 def two_sided_p_value(delta: float | None, error: float | None, freedom: float | None) -> float | None:
-    """Return how often chance alone would make a difference this large.
+    """Return how often samples of two equally good clusterings would show a difference at least this large.
 
-    A difference of exactly zero without any spread is no evidence at all; one without spread cannot be tested.
+    Where nothing changed or varies, there is nothing to test.
     """
     if error is None or delta is None:
-        return 1.0 if delta is not None and abs(delta) < _NO_SPREAD else None
+        return None
     return two_sided_p(delta / error, freedom or 1.0)
 
 
@@ -459,4 +459,20 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
         p, n = order[rank - 1]
         least = min(least, p * len(order) / rank)
         adjusted[n] = least
+    return adjusted
+
+
+def adjust_jointly(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust the p-values of several tests so that even one false finding among them is rare (Holm).
+
+    Example:
+        >>> adjust_jointly([0.01, 0.04, None, 0.03])
+        [0.03, 0.06, None, 0.06]
+    """
+    order = sorted((p, n) for n, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    most = 0.0
+    for rank, (p, n) in enumerate(order):
+        most = max(most, min(1.0, p * (len(order) - rank)))
+        adjusted[n] = most
     return adjusted
