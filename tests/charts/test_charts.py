@@ -19,7 +19,6 @@ from pointwise.charts.circles import Sets, draw_venn, fit_circles, overlap
 from pointwise.charts.flows import Band, draw_flow
 from pointwise.charts.scaling import scale_down
 from pointwise.errors import UsageError
-from pointwise.uncertainty.verdict import judge
 
 weights = st.floats(1e-3, 1e6)
 
@@ -275,23 +274,6 @@ def test_deltas_are_those_of_the_comparison(comparison: pw.Comparison):
     assert len(drawn) == 20
     for name, row in drawn.items():
         assert row["delta"] == pytest.approx(table[name]["delta"], rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("better", "low", "high", "verdict"),
-    [
-        ("higher", 0.1, 0.2, "better"),
-        ("higher", -0.2, -0.1, "worse"),
-        ("lower", 0.1, 0.2, "worse"),
-        ("lower", -0.2, -0.1, "better"),
-        ("higher", -0.1, 0.2, "not clear"),
-        ("higher", 0.0, 0.2, "not clear"),
-        ("higher", None, None, "not clear"),
-        (None, 0.1, 0.2, "not clear"),
-    ],
-)
-def test_verdicts(better, low, high, verdict):
-    assert judge(better, low, high) == verdict
 
 
 def test_movers_add_up_to_what_they_say(comparison: pw.Comparison):
