@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Gate, gate
+    from pointwise.inputs.links import Links, cluster_links
     from pointwise.store.history import history
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Evaluation",
     "Gate",
     "Judgements",
+    "Links",
     "Metric",
     "MetricTable",
     "Mistake",
@@ -44,6 +46,7 @@ __all__ = [
     "Questions",
     "RunError",
     "__version__",
+    "cluster_links",
     "col",
     "compare",
     "datasets",
@@ -70,6 +73,7 @@ _HOMES = {
     "Evaluation": "pointwise.evaluation",
     "Gate": "pointwise.gates",
     "Judgements": "pointwise.diffs.judgements",
+    "Links": "pointwise.inputs.links",
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
     "MetricTable": "pointwise.answers.tables",
@@ -79,6 +83,7 @@ _HOMES = {
     "PointwiseError": "pointwise.errors",
     "Questions": "pointwise.diffs.questions",
     "RunError": "pointwise.errors",
+    "cluster_links": "pointwise.inputs.links",
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison.comparing",
     "datasets": "pointwise",

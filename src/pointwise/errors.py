@@ -10,12 +10,15 @@ PointwiseError
 │   ├── MissingValueError              an item or a cluster has no id
 │   ├── IdTypeError                    ids of a kind that cannot identify anything
 │   ├── WeightError                    a weight that is not a positive number
+│   ├── ContradictionError             answers put items together and tell them apart
 │   └── NoCommonItemsError             the two clusterings speak of different items
 ├── NotFoundError (KeyError)           no such item, cluster, run
 ├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
 ├── MissingExtraError (ImportError)    an optional package is not installed
 └── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
 """
+
+from typing import Any
 
 
 class PointwiseError(Exception):
@@ -56,6 +59,19 @@ class IdTypeError(InputError):
 
 class WeightError(InputError):
     """A weight is not a positive finite number."""
+
+
+class ContradictionError(InputError):
+    """Answers put items together and tell them apart.
+
+    Args:
+        message: What to know about it.
+        contradictions: All of them, each with its `left` and `right` item and the `path` between them.
+    """
+
+    def __init__(self, message: str, contradictions: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.contradictions = contradictions
 
 
 class NoCommonItemsError(InputError):

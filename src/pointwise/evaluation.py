@@ -25,6 +25,7 @@ from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.errors import UnknownMetricError, UsageError
+from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
@@ -82,7 +83,7 @@ def evaluate(
     A clustering, weights or attributes may be a path, a glob or a list of paths (Parquet, CSV, TSV, JSON lines,
     Arrow); a pandas, Polars or PyArrow table, a DuckDB relation or anything else that speaks Arrow. A clustering
     may also be a mapping from item to cluster, a pandas Series of memberships, an iterable of clusters (of a mapping
-    from cluster to items, its values), or an array of labels in the order of the items.
+    from cluster to items, its values), an array of labels in the order of the items, or `Links` between items.
 
     Args:
         ideal: The ground truth clustering.
@@ -137,7 +138,7 @@ def evaluate(
     plan = read_sampling(sampling, drawn=drawn, population=population, strata=strata)
     labels = tuple(unassigned_labels)
     options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan)
-    sources = (ideal, actual, weights, attributes)
+    sources = (table_of(ideal), table_of(actual), weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
     try:

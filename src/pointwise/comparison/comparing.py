@@ -16,6 +16,7 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, as_specs, evaluate, load
+from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice
 from pointwise.inputs.tables import open_source
 from pointwise.store.manifest import is_stored
@@ -98,7 +99,7 @@ def compare(
     """
     _check_variants(variants, baseline)
     check_choice("on", on, On)
-    sources = (ideal, *variants.values(), weights, attributes)
+    sources = (table_of(ideal), *map(table_of, variants.values()), weights, attributes)
     engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     reading = {
         "ideal": ideal,

@@ -14,6 +14,7 @@ from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_table, say_reserved
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
+from pointwise.inputs.links import ClusteredLinks
 from pointwise.inputs.options import Columns, Options
 from pointwise.inputs.tables import Table, check_labels, cluster_columns, item_columns, open_source, require
 from pointwise.inputs.unassigned import assign, check_unassigned, reserved_ids
@@ -101,12 +102,13 @@ def _read_clustering(
     first, second = options.sides
     if side == second:
         taken = (*taken, *sources[first].columns)
+    is_linked = isinstance(sources[side], ClusteredLinks)  # has named its columns itself
     return read_table(
         sources[side],
         engine,
         role=f"{side} clustering",
-        item=options.columns("item", side),
-        cluster=options.columns("cluster", side),
+        item=ITEM if is_linked else options.columns("item", side),
+        cluster=CLUSTER if is_linked else options.columns("cluster", side),
         has_clusters=True,
         carry=_mentioned(options.slices, sources[side], taken),
         weight=weight,
@@ -236,15 +238,16 @@ def read_table(
         id_kind(schema, clusters, opened, role)
         columns.append(id_expression(schema, clusters, opened).alias(CLUSTER))
     if weight is not None:
-        columns.append(_number(schema, weight, role).alias(WEIGHT))
+        columns.append(as_number(schema, weight, role, "to weigh by").alias(WEIGHT))
     return Table(role, opened, frame.select(*columns, *(nw.col(c) for c in carry)), kind, items)
 
 
-def _number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str) -> nw.Expr:
+def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, purpose: str) -> nw.Expr:
+    """Read a column as numbers; text that is no number is missing."""
     dtype = schema[column]
     if isinstance(dtype, nw.String):
         is_number = nw.col(column).str.contains(_NUMBER)
         return nw.when(is_number).then(nw.col(column)).otherwise(nw.lit(None)).cast(nw.Float64)
     if dtype.is_numeric():
         return nw.col(column).cast(nw.Float64)
-    raise InputError(f"Column {column!r} of the {role} holds values of type {dtype}, not numbers to weigh by.")
+    raise InputError(f"Column {column!r} of the {role} holds values of type {dtype}, not numbers {purpose}.")

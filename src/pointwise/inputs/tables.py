@@ -45,8 +45,8 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
 
     Args:
         source: A path, a glob, several paths; a data frame, an Arrow table, a DuckDB relation; a mapping from
-            item to cluster, a pandas Series of memberships, an iterable of clusters; or labels in the order
-            of the items.
+            item to cluster, a pandas Series of memberships, an iterable of clusters; labels in the order of the
+            items; or links.
         engine: What will read it.
         role: What it is for, for messages.
     """
@@ -55,6 +55,10 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
     try:
         if is_path(source):
             return engine.read(source)
+        from pointwise.inputs.links import Links
+
+        if isinstance(source, Links):
+            return source.open(engine, role=role)
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 
         table = as_table(source)

@@ -1,0 +1,492 @@
+"""Links: pairs of items, scored by a tool or judged by people, as clusterings by connected components."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pointwise.columns import CLUSTER, ITEM
+from pointwise.engines.base import Engine, Source, is_spark_frame
+from pointwise.engines.files import is_path
+from pointwise.engines.queries import EXAMPLES
+from pointwise.errors import (
+    ContradictionError,
+    InputError,
+    MissingColumnError,
+    MissingValueError,
+    SourceError,
+    UsageError,
+)
+from pointwise.inputs.options import Columns, check_choice
+from pointwise.text.values import format_count, short
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LEFT, RIGHT, SCORE, ANSWER = "left", "right", "score", "answer"
+YES, NO = ("yes", "true", "1", "match"), ("no", "false", "0", "distinct")
+_PAIR, _TRIPLE = 2, 3
+
+Contradictions = Literal["error", "drop"]
+"""What happens to items that answers put together and tell apart."""
+
+Nodes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Links:
+    """A clustering given by pairs of items that belong together: its clusters are the connected components.
+
+    Takes the place of a clustering wherever one is read. Every item of the table is in the clustering, also one whose
+    links do not count: it is alone then. The id of a cluster is the least id of its items.
+
+    Args:
+        table: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score.
+        left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
+        right: The same for the other item.
+        score: Column with a number that says how sure a link is.
+        threshold: The least score of a link that counts.
+        items: Items without any link, each a cluster of its own: a table, or a list of ids.
+        answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
+        contradictions: What to do if items are linked by a chain of yeses, but a no tells them apart: "error", or
+            "drop" to leave their whole component out.
+
+    Example:
+        >>> import pointwise as pw
+        >>> links = pw.Links([("a", "b", 0.9), ("b", "c", 0.4)], threshold=0.5)
+        >>> pw.evaluate(ideal=[["a", "b"], ["c"]], actual=links).overall["precision"]
+        1.0
+    """
+
+    table: Any
+    left: Columns | None = None
+    right: Columns | None = None
+    score: str | None = None
+    threshold: float | None = None
+    items: Any = None
+    answer: str | None = None
+    contradictions: Contradictions = "error"
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing."""
+        check_choice("contradictions", self.contradictions, Contradictions)
+        if self.answer is not None and (self.score is not None or self.threshold is not None):
+            raise UsageError("Links have a score=... with a threshold=..., or an answer=..., not both.")
+        if self.threshold is not None:
+            check_threshold(self.threshold)
+
+    def open(self, engine: Engine, *, role: str) -> Source:
+        """Read the links, and return the clustering that they make as a table that was found."""
+        graph = read_links(self, engine, role=role)
+        opened = engine.read(cluster_graph(graph, self))
+        return ClusteredLinks(f"links from {graph.name}", opened.columns, opened.load, is_typed=graph.is_typed)
+
+
+class ClusteredLinks(Source):
+    """A clustering made of links, whose columns are always called `item` and `cluster`."""
+
+
+def table_of(source: Any) -> Any:
+    """Return the table behind links, and any other source as it is: where it lives decides where to compute."""
+    return source.table if isinstance(source, Links) else source
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two items that were told apart, although a chain of other answers puts them together.
+
+    Args:
+        left: One of the items.
+        right: The other.
+        path: The items from the one to the other; each belongs with the next, by an answer.
+    """
+
+    left: Any
+    right: Any
+    path: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        """Say what contradicts what."""
+        return f"{short(self.left)} and {short(self.right)} although {' = '.join(map(short, self.path))}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Links between items that are numbered in the order of their ids.
+
+    Args:
+        name: Where they come from.
+        items: The ids, least first: Arrow, without repeats.
+        left: Number of the one item of each link.
+        right: Number of the other.
+        score: Of each link, if links have scores.
+        is_yes: Whether each link says that its items belong together, if links are answers.
+        is_typed: Whether the source tells numbers from text.
+    """
+
+    name: str
+    items: pa.Array
+    left: Nodes
+    right: Nodes
+    score: NDArray[np.float64] | None
+    is_yes: NDArray[np.bool_] | None
+    is_typed: bool
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def ids(self, nodes: Iterable[int]) -> tuple[Any, ...]:
+        """Return the ids of some items."""
+        return tuple(self.items[int(node)].as_py() for node in nodes)
+
+
+def cluster_links(
+    links: Any,
+    *,
+    left: Columns | None = None,
+    right: Columns | None = None,
+    score: str | None = None,
+    threshold: float | None = None,
+    items: Any = None,
+    answer: str | None = None,
+    contradictions: Contradictions = "error",
+    engine: Engine | str | None = None,
+) -> pa.Table:
+    """Cluster items by the links between them: a cluster is a connected component.
+
+    Every item of the links is in the result, also one whose links do not count: it is alone then. The id of a cluster
+    is the least id of its items, so that it is the same in every run.
+
+    Args:
+        links: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score.
+        left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
+        right: The same for the other item.
+        score: Column with a number that says how sure a link is.
+        threshold: The least score of a link that counts.
+        items: Items without any link, each a cluster of its own: a table, or a list of ids.
+        answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
+        contradictions: What to do if items are linked by a chain of yeses, but a no tells them apart: "error", or
+            "drop" to leave their whole component out.
+        engine: What reads the links, as in `evaluate`. They are clustered in this process's memory.
+
+    Returns:
+        A PyArrow table with the columns `item` and `cluster`.
+
+    Raises:
+        ContradictionError: Answers contradict each other; its `contradictions` lists all that do.
+        PointwiseError: The links cannot be read; the message says what to do.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.cluster_links([(3, 1, 0.9), (4, 3, 0.8), (5, 1, 0.2)], threshold=0.5).to_pydict()
+        {'item': [1, 3, 4, 5], 'cluster': [1, 1, 1, 5]}
+    """
+    from pointwise.engines import choose_engine
+
+    given = Links(links, left, right, score, threshold, items, answer, contradictions)
+    chosen = choose_engine(engine, (links, items))
+    try:
+        return cluster_graph(read_links(given, chosen), given)
+    finally:
+        if chosen is not engine:
+            chosen.close()
+
+
+def cluster_graph(graph: Graph, links: Links) -> pa.Table:
+    """Cluster the items of a graph by the links that count."""
+    import pyarrow as pa
+
+    counts = _counting(graph, links)
+    left, right = (graph.left, graph.right) if counts is None else (graph.left[counts], graph.right[counts])
+    least = least_members(components(left, right, graph.size))
+    kept = _keep(graph, least, links.contradictions) if graph.is_yes is not None else None
+    table = pa.table({ITEM: graph.items, CLUSTER: graph.items.take(pa.array(least))})
+    return table if kept is None else table.filter(pa.array(kept))
+
+
+def _counting(graph: Graph, links: Links) -> NDArray[np.bool_] | None:
+    """Tell which links count; None if all do."""
+    if graph.score is None:
+        return graph.is_yes
+    if links.threshold is None:
+        raise UsageError("Links with a score need threshold=...: the least score of a link that counts.")
+    counts: NDArray[np.bool_] = graph.score >= links.threshold
+    return counts
+
+
+def components(left: NDArray[Any], right: NDArray[Any], size: int) -> Nodes:
+    """Number the connected components of a graph, one number per node."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(left), dtype=np.float64), (left, right)), shape=(size, size))
+    labels: Nodes = connected_components(graph, directed=False)[1]
+    return labels
+
+
+def least_members(labels: Nodes) -> Nodes:
+    """Return for every node the least node of its component."""
+    nodes = np.arange(len(labels), dtype=np.int32)
+    first = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int32)
+    first[labels[::-1]] = nodes[::-1]  # of several assignments the last one holds, which is that of the least node
+    return first[labels]
+
+
+def _keep(graph: Graph, least: Nodes, policy: Contradictions) -> NDArray[np.bool_] | None:
+    """Tell which items no contradiction touches; None if there is none.
+
+    Raises:
+        ContradictionError: There is one, and the policy does not say to drop it.
+    """
+    is_no = ~graph.is_yes  # type: ignore[operator]  # links are answers here
+    spoilt = np.flatnonzero(is_no & (least[graph.left] == least[graph.right]))
+    if not len(spoilt):
+        return None
+    if policy == "error":
+        found = tuple(_explain(graph, least, spoilt))
+        shown = "; ".join(str(contradiction) for contradiction in found[:EXAMPLES])
+        raise ContradictionError(
+            f"{format_count(len(found), 'answer')} of {graph.name} {'says' if len(found) == 1 else 'say'} no where a "
+            f"chain of yeses says yes: {shown}. Ask again about these pairs, or leave all items that they touch out "
+            "with contradictions='drop'.",
+            found,
+        )
+    bad = np.zeros(graph.size, dtype=np.bool_)
+    bad[least[graph.left[spoilt]]] = True
+    return ~bad[least]
+
+
+def _explain(graph: Graph, least: Nodes, spoilt: NDArray[np.int64]) -> Iterator[Contradiction]:
+    """Find for every contradiction a shortest path of yeses, among the components that have one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    is_spoilt = np.isin(least, least[graph.left[spoilt]])
+    inside = np.flatnonzero(is_spoilt)
+    number = np.cumsum(is_spoilt) - 1
+    yes = np.flatnonzero(graph.is_yes & is_spoilt[graph.left])  # type: ignore[operator]
+    ends = (number[graph.left[yes]], number[graph.right[yes]])
+    matrix = coo_array((np.ones(len(yes)), ends), shape=(len(inside), len(inside))).tocsr()
+    order = np.lexsort((graph.right[spoilt], graph.left[spoilt]))
+    start, before = -1, np.empty(0, dtype=np.int32)
+    for link in spoilt[order]:
+        one, other = int(number[graph.left[link]]), int(number[graph.right[link]])
+        if one != start:
+            start, before = one, breadth_first_order(matrix, one, directed=False)[1]
+        path = [other]
+        while path[-1] != one:
+            path.append(int(before[path[-1]]))
+        ids = graph.ids(inside[path[::-1]])
+        yield Contradiction(ids[0], ids[-1], ids)
+
+
+def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
+    """Read pairs of items, number the items in the order of their ids, and check what links must hold."""
+    from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, match_ids
+    from pointwise.inputs.tables import Table
+
+    source = _open(links.table, engine, role)
+    links = _with_columns(links, source, role)
+    frame, ends = _ends(links, source, role)
+    tables = [Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind) for end, kind in ends.items()]
+    if links.items is not None:
+        tables.append(_read_items(links.items, engine, width=len(_names(links.left))))
+    try:
+        matched = match_ids(tables)
+    except MixedIdsError as error:
+        raise explain_mixed_ids(error, engine) from None
+    dtype = matched[0].frame.collect_schema()[ITEM]
+    rows = engine.collect(frame.with_columns(*(nw.col(end).cast(dtype) for end in ends)))
+    alone = [engine.collect(table.frame.select(ITEM))[ITEM] for table in matched[len(ends) :]]
+    graph = _number_items(rows, alone, source.name, is_typed=all(t.id_kind in ("integer", "text") for t in tables))
+    _check(graph, role)
+    return graph
+
+
+def _open(table: Any, engine: Engine, role: str) -> Source:
+    """Open a table of links; unlike a clustering, a plain list holds pairs."""
+    from pointwise.inputs.tables import open_source
+
+    if isinstance(table, Source) or is_path(table) or is_spark_frame(table):
+        return open_source(table, engine, role=role)
+    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "collect_schema") or hasattr(table, "columns"):
+        return open_source(table, engine, role=role)
+    if isinstance(table, Mapping) or not isinstance(table, Iterable):
+        raise UsageError(f"Cannot read links from a {type(table).__name__}. Give a table or a list of pairs of items.")
+    return replace(engine.read(_table_of_pairs(list(table), role)), name=f"a {type(table).__name__} of pairs")
+
+
+def _table_of_pairs(pairs: list[Any], role: str) -> pa.Table:
+    import pyarrow as pa
+
+    widths = {len(pair) if isinstance(pair, (tuple, list)) else 0 for pair in pairs}
+    if len(widths) != 1 or not widths <= {_PAIR, _TRIPLE}:
+        raise InputError(f"The {role}: a list of links holds pairs of items, or triples of two items and a score.")
+    names = (LEFT, RIGHT, SCORE)[: widths.pop()]
+    try:
+        return pa.table(dict(zip(names, (pa.array(c) for c in zip(*pairs, strict=True)), strict=True)))
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"The {role}: make all item ids integers or all text, and scores numbers. {error}") from error
+
+
+def _with_columns(links: Links, source: Source, role: str) -> Links:
+    """Find the columns that a user did not name."""
+    score = links.score
+    if score is None and links.threshold is not None:
+        if SCORE not in source.columns:
+            listed = ", ".join(map(repr, source.columns))
+            raise MissingColumnError(f"The {role} ({source.name}) need score=... for the threshold: one of {listed}.")
+        score = SCORE
+    for name in (score, links.answer):
+        _require(source, (name,) if name else (), role)
+    if links.left is not None and links.right is not None:
+        _check_ends(links, source, role)
+        return replace(links, score=score)
+    rest = [c for c in source.columns if c not in (score, links.answer, *_names(links.left), *_names(links.right))]
+    found = (LEFT, RIGHT) if {LEFT, RIGHT} <= set(rest) else tuple(rest)
+    if links.left is not None or links.right is not None or len(found) != _PAIR:
+        raise MissingColumnError(
+            f"The {role} ({source.name}) need left=... and right=...: the columns of the two items of a link, of "
+            f"{', '.join(map(repr, source.columns))}."
+        )
+    return replace(links, left=found[0], right=found[1], score=score)
+
+
+def _check_ends(links: Links, source: Source, role: str) -> None:
+    left, right = _names(links.left), _names(links.right)
+    _require(source, (*left, *right), role)
+    if not left or len(left) != len(right) or left == right:
+        raise UsageError(f"left={left!r} and right={right!r} must be as many columns, and not the same.")
+
+
+def _require(source: Source, names: tuple[str, ...], role: str) -> None:
+    from pointwise.inputs.tables import require
+
+    for name in names:
+        require(source, name, role)
+
+
+def _names(columns: Columns | None) -> tuple[str, ...]:
+    return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[str, str]]:
+    """Return the links as `left`, `right`, `score` and `answer`, and the kind of ids of either end."""
+    from pointwise.inputs.ids import id_expression, id_kind
+    from pointwise.inputs.reading import as_number
+
+    ends = {LEFT: _names(links.left), RIGHT: _names(links.right)}
+    columns = tuple(c for c in (*ends[LEFT], *ends[RIGHT], links.score, links.answer) if c is not None)
+    frame = source.load(columns, text=columns)
+    schema = frame.collect_schema()
+    kinds = {end: id_kind(schema, names, source, role) for end, names in ends.items()}
+    selected = [id_expression(schema, names, source).alias(end) for end, names in ends.items()]
+    if links.score is not None:
+        selected.append(as_number(schema, links.score, role, "to compare with a threshold").alias(SCORE))
+    if links.answer is not None:
+        selected.append(nw.col(links.answer).cast(nw.String).alias(ANSWER))
+    return frame.select(*selected), kinds
+
+
+def _read_items(items: Any, engine: Engine, *, width: int) -> Any:
+    """Read items without links: a table that has them as `item` or as its only columns, or plain ids."""
+    from pointwise.inputs.reading import read_table
+    from pointwise.inputs.tables import open_source
+
+    is_table = isinstance(items, Source) or is_path(items) or is_spark_frame(items)
+    if not is_table and not hasattr(items, "columns") and not hasattr(items, "collect_schema"):
+        import pyarrow as pa
+
+        items = pa.table({ITEM: pa.array(items if hasattr(items, "__array__") else list(items), from_pandas=True)})
+    source = open_source(items, engine, role="items")
+    columns = None if ITEM in source.columns or len(source.columns) != width else source.columns
+    return read_table(source, engine, role="items", item=columns, has_clusters=False)
+
+
+def _number_items(rows: pa.Table, alone: list[pa.ChunkedArray], name: str, *, is_typed: bool) -> Graph:
+    """Number items by the order of their ids."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = [_widened(rows[LEFT]), _widened(rows[RIGHT]), *map(_widened, alone)]
+    nulls = sum(end.null_count for end in ends)
+    if nulls:
+        raise MissingValueError(
+            f"{format_count(nulls, 'item')} without an id in {name}. Fill them in or drop these rows."
+        )
+    if not sum(map(len, ends)):
+        raise SourceError(f"There are no rows in {name}.")
+    items = pa.chunked_array([chunk for end in ends for chunk in end.chunks], ends[0].type).unique()
+    items = items.take(pc.array_sort_indices(items))
+    left, right = (pc.index_in(end, value_set=items).to_numpy() for end in ends[:2])
+    score = rows[SCORE].to_numpy() if SCORE in rows.column_names else None
+    is_yes = _read_answers(rows, name) if ANSWER in rows.column_names else None
+    return Graph(name, items, left, right, score, is_yes, is_typed)
+
+
+def _widened(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make room for more than 2 GB of text."""
+    import pyarrow as pa
+
+    return column if pa.types.is_integer(column.type) else column.cast(pa.large_string())
+
+
+def _read_answers(rows: pa.Table, name: str) -> NDArray[np.bool_]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(rows[ANSWER].cast(pa.large_string())))
+    is_yes, is_no = (pc.is_in(text, value_set=pa.array(words, pa.large_string())) for words in (YES, NO))
+    bad = rows.filter(pc.invert(pc.or_(is_yes, is_no)))
+    if len(bad):
+        shown = ", ".join(short(value) for value in bad[ANSWER].slice(0, EXAMPLES).to_pylist())
+        raise InputError(
+            f"{format_count(len(bad), 'answer')} of {name} {'is' if len(bad) == 1 else 'are'} neither yes nor no, "
+            f"e.g. {shown}. Write yes or no, and drop rows without an answer."
+        )
+    answers: NDArray[np.bool_] = is_yes.to_numpy()
+    return answers
+
+
+def _check(graph: Graph, role: str) -> None:
+    """Refuse links of items with themselves, and scores that are not numbers."""
+    same = np.flatnonzero(graph.left == graph.right)
+    if len(same):
+        shown = ", ".join(map(short, graph.ids(graph.left[same[:EXAMPLES]])))
+        raise InputError(
+            f"{format_count(len(same), 'link')} of {graph.name} from an item to itself, e.g. {shown}. Drop these rows; "
+            "items=... adds items without links."
+        )
+    if graph.score is None:
+        return
+    bad = np.flatnonzero(~np.isfinite(graph.score))
+    if len(bad):
+        ends = [graph.ids((graph.left[n], graph.right[n])) for n in bad[:EXAMPLES]]
+        shown = ", ".join(f"{short(a)} and {short(b)}" for a, b in ends)
+        raise InputError(
+            f"{format_count(len(bad), 'link')} of the {role} ({graph.name}) without a score that is a finite number, "
+            f"e.g. that of {shown}. Fix or drop these rows."
+        )
+
+
+def check_threshold(threshold: float) -> float:
+    """Return a threshold that scores can be compared with.
+
+    Raises:
+        UsageError: It is not a finite number.
+    """
+    if (
+        isinstance(threshold, bool)
+        or not isinstance(threshold, (int, float, np.number))
+        or not math.isfinite(threshold)
+    ):
+        raise UsageError(f"threshold={threshold!r} is not a finite number.")
+    return float(threshold)
