@@ -74,6 +74,7 @@ def evaluate(
     strata: str | None = None,
     intervals: bool = True,
     confidence: float = CONFIDENCE,
+    keep_items: bool = False,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -116,6 +117,8 @@ def evaluate(
         intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
             they are shown.
         confidence: How often the intervals shall hold the true value.
+        keep_items: Whether you will ask for single items (`save`, `by_item`): they are then held from the start.
+            Otherwise the clusterings are joined again when items are first asked for, and must not change until then.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
@@ -145,7 +148,9 @@ def evaluate(
         inputs = read_inputs(
             chosen_engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options
         )
-        evaluation = evaluate_inputs(inputs, chosen_engine, options=options, metrics=chosen, probabilities=sampling)
+        evaluation = evaluate_inputs(
+            inputs, chosen_engine, options=options, metrics=chosen, probabilities=sampling, keeps_items=keep_items
+        )
     except BaseException:
         if chosen_engine is not engine:  # nobody else could let go of what it holds
             chosen_engine.close()
@@ -162,10 +167,16 @@ def as_specs(slices: Any) -> tuple[Any, ...]:
 
 
 def evaluate_inputs(
-    inputs: Inputs, engine: Engine, *, options: Options, metrics: tuple[Metric, ...], probabilities: Any = None
+    inputs: Inputs,
+    engine: Engine,
+    *,
+    options: Options,
+    metrics: tuple[Metric, ...],
+    probabilities: Any = None,
+    keeps_items: bool = False,
 ) -> Evaluation:
     """Evaluate inputs that were read: find the common items, and establish what each of them sees."""
-    common = find_common_items(inputs, engine, options=options)
+    common = find_common_items(inputs, engine, options=options, keeps_items=keeps_items)
     evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
     scope = Scope(inputs, common, evidence.cells, engine)
     sees_outside = options.outside == "wrong"

@@ -152,5 +152,5 @@ def _examples(
 def _described(evidence: Evidence, items: Sequence[Any], attributes: Sequence[str]) -> dict[Any, dict[str, Any]]:
     """Look up weights and attributes of a few items."""
     few = evidence.engine.checkpoint(evidence.items.filter(nw.col(ITEM).is_in(list(items))))
-    frame = replace(evidence, items=few).items_with(attributes).select(ITEM, WEIGHT, *attributes)
+    frame = replace(evidence, found=few).items_with(attributes).select(ITEM, WEIGHT, *attributes)
     return {row[ITEM]: row for row in evidence.engine.collect(frame).to_pylist()}

@@ -84,7 +84,7 @@ def evaluate(
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
         settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
-        evaluation = evaluate_clustering(ideal=truth, actual=clusters, **settings)
+        evaluation = evaluate_clustering(ideal=truth, actual=clusters, keep_items=bool(save or html), **settings)
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
         if html is not None:

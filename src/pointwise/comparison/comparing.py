@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pointwise.columns import ITEM
+from pointwise.columns import ITEMS
 from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.comparison.comparison import Comparison
 from pointwise.core.alignment import present_items
 from pointwise.core.metrics import find_metrics
 from pointwise.engines import Engine, choose_engine
-from pointwise.engines.queries import count
+from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
@@ -125,7 +125,7 @@ def compare(
     }
     given = {name: value for name, value in reading.items() if value is not None}
     evaluations = _evaluate_all(engine, variants, given, looking)
-    own = {name: count(present_items(e.evidence.items).select(ITEM), engine) for name, e in evaluations.items()}
+    own = {name: int(total(present_items(e.evidence.cells), ITEMS, engine)) for name, e in evaluations.items()}
     shared = None if _is_all_shared(evaluations, own) else shared_items(evaluations)
     if shared is not None and on == "shared":
         evaluations = {name: restrict(e, shared) for name, e in evaluations.items()}

@@ -10,6 +10,7 @@ from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.alignment import Tally
 from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.held import Files, Held
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, examples, total
 from pointwise.errors import InputError, UsageError, WeightError
@@ -35,25 +36,38 @@ class Common:
         all_pairs: The pairs of clusters of all items, also of those that one side lacks.
         counts: How many items there are of each kind.
         keeps_outside: Whether `all_pairs` has the items that only the actual clustering has.
+        files: What all of this was read from.
     """
 
-    items: nw.LazyFrame
+    items: Held | nw.LazyFrame
     pairs: nw.LazyFrame
     outside: nw.LazyFrame | None
     all_pairs: nw.LazyFrame
     counts: Tally
     keeps_outside: bool
+    files: Files
 
 
-def find_common_items(inputs: Inputs, engine: Engine, *, options: Options) -> Common:
-    """Join the two clusterings, check what the join shows, and apply the policies."""
+def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps_items: bool = False) -> Common:
+    """Join the two clusterings, check what the join shows, and apply the policies.
+
+    Args:
+        inputs: The tables.
+        engine: What joins them.
+        options: The policies.
+        keeps_items: Whether single items will be asked for, so that it pays to hold them from the start.
+    """
+    files = Files.found(file for source in inputs.sources.values() for file in source.files)
     keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
     if not keeps_outside or options.missing == "singleton":
         check_repeats(inputs.ideal, engine)
     phase("aligning")
     aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
     aligned = _join_tables(aligned, inputs)
-    pairs, aligned = _pair_up(aligned, engine)
+    is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or options.missing == "singleton"
+    if is_held:
+        aligned = engine.checkpoint(aligned)
+    pairs = _pair_up(aligned, engine)
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
@@ -65,7 +79,8 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options) -> Co
     outside = None
     if options.outside != "ignore":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
-    return Common(items, bare, outside, pairs, counts, keeps_outside)
+    kept = items if is_held else Held(items, engine, files)
+    return Common(kept, bare, outside, pairs, counts, keeps_outside, files)
 
 
 def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]:
@@ -79,7 +94,8 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]
         check_repeats(table, engine)
     phase("aligning")
     aligned = _join_tables(alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=True), inputs)
-    pairs, aligned = _pair_up(aligned, engine)
+    aligned = engine.checkpoint(aligned)
+    pairs = _pair_up(aligned, engine)
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
@@ -106,20 +122,13 @@ def _checked(items: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine)
     return items
 
 
-def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> tuple[nw.LazyFrame, nw.LazyFrame]:
-    """Hold the pairs of clusters that items are in, and the items, without joining twice.
-
-    An engine that holds frames at once holds the items first. One that holds them from their first use on goes through
-    the join for the pairs alone: holding all items would cost more than that, and not every user asks for them.
-    """
-    if engine.holds_at_once:
-        aligned = engine.checkpoint(aligned)
-    flagged, carry = aligned, []
-    if is_weighted(aligned):
-        is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
-        flagged, carry = aligned.with_columns(is_bad.alias(BAD_WEIGHTS)), [BAD_WEIGHTS]
-    pairs = cross_tabulate(flagged, carry=carry, hold=engine.checkpoint)
-    return pairs, aligned if engine.holds_at_once else engine.checkpoint(aligned)
+def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
+    """Hold the pairs of clusters that items are in, counted in the pass that joins."""
+    if not is_weighted(aligned):
+        return cross_tabulate(aligned, hold=engine.checkpoint)
+    is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
+    flagged = aligned.with_columns(is_bad.alias(BAD_WEIGHTS))
+    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], hold=engine.checkpoint)
 
 
 def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:

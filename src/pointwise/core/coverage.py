@@ -105,6 +105,7 @@ class Scope:
     @cached_property
     def coverage(self) -> Coverage:
         """Count what is common and what is left out, once."""
+        self.common.files.check()
         counts, pairs = self.common.counts, self.common.all_pairs
         outside_items, outside_weight = self._outside()
         is_ideal = pairs.filter(~nw.col(IDEAL).is_null())

@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, RESERVED, TP, WEIGHT
 from pointwise.core.confusion import Totals, confuse, with_entries
 from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.held import Held
 from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import Metric
@@ -26,7 +27,7 @@ from pointwise.inputs.tables import Table
 
 
 def establish(
-    items: nw.LazyFrame,
+    items: nw.LazyFrame | Held,
     engine: Engine,
     *,
     pairs: nw.LazyFrame | None = None,
@@ -51,9 +52,10 @@ def establish(
     Raises:
         NoCommonItemsError: There is no item.
     """
-    bare = cross_tabulate(items, hold=engine.checkpoint) if pairs is None else pairs
+    rows = items.unheld if isinstance(items, Held) else items
+    bare = cross_tabulate(rows, hold=engine.checkpoint) if pairs is None else pairs
     others = [(outside, WEIGHT), (set_aside, TP)]
-    sums = [_sum(bare, TP, engine), *(_sum(rows, weight, engine) for rows, weight in others if rows is not None)]
+    sums = [_sum(bare, TP, engine), *(_sum(other, weight, engine) for other, weight in others if other is not None)]
     if not sums[0].items:
         raise NoCommonItemsError("There is no item that both clusterings have.")
     totals = Totals(sum(s.items for s in sums), sum(s.weight for s in sums))
@@ -62,7 +64,7 @@ def establish(
         totals,
         outside=outside,
         set_aside=set_aside,
-        is_weighted=is_weighted(items),
+        is_weighted=is_weighted(rows),
         hold=engine.checkpoint,
     )
     return Evidence(engine, items, cells, totals, attributes)
@@ -79,8 +81,8 @@ class Evidence:
 
     Args:
         engine: Where the frames live.
-        items: The common items: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item weighs 1,
-            and the columns that slices were announced for.
+        found: The common items: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item weighs 1,
+            and the columns that slices were announced for; held, or to be held when they are first asked for.
         cells: The cells with their confusion matrices, as `confuse` gives them.
         totals: Number and weight of the items that the matrices count.
         attributes: A table to take further slice columns from.
@@ -88,11 +90,21 @@ class Evidence:
     """
 
     engine: Engine
-    items: nw.LazyFrame
+    found: nw.LazyFrame | Held
     cells: nw.LazyFrame
     totals: Totals
     attributes: Table | None = None
     sample: Sample = UNKNOWN
+
+    @property
+    def items(self) -> nw.LazyFrame:
+        """The common items."""
+        return self.found.frame if isinstance(self.found, Held) else self.found
+
+    @cached_property
+    def item_schema(self) -> dict[str, Any]:
+        """The columns of the items with their types, which are known before the items are."""
+        return dict((self.found.unheld if isinstance(self.found, Held) else self.found).collect_schema())
 
     @cached_property
     def common_weight(self) -> float:
@@ -134,7 +146,7 @@ class Evidence:
     @cached_property
     def slice_schema(self) -> dict[str, Any]:
         """The columns that slices can use, with their types."""
-        own = {c: t for c, t in self.items.collect_schema().items() if c not in (ITEM, IDEAL, ACTUAL, WEIGHT)}
+        own = {c: t for c, t in self.item_schema.items() if c not in (ITEM, IDEAL, ACTUAL, WEIGHT)}
         if self.attributes is None:
             return own
         source, ids = self.attributes.source, self.attributes.item_columns
@@ -173,12 +185,12 @@ class Evidence:
                 f"The attributes know none of the items. Their items are {examples(other.frame, self.engine)}; "
                 f"those of the evaluation are {examples(items, self.engine)}."
             )
-        return replace(self, items=items, attributes=table)
+        return replace(self, found=items, attributes=table)
 
     def key(self, column: str, value: Any) -> Any:
         """Write an id as the tables do; a whole number in text stands for an integer where ids are integers."""
         value = join_id(value)
-        if isinstance(self.items.collect_schema()[column], nw.String):
+        if isinstance(self.item_schema[column], nw.String):
             return str(value)
         try:
             return int(value)

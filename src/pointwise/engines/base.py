@@ -58,7 +58,6 @@ class Engine(Protocol):
     """Where data is read, held and computed."""
 
     name: str
-    holds_at_once: bool  # whether a checkpoint is computed when it is made, or when it is first used
 
     def read(self, source: Any) -> Source:
         """Open a path, a glob, several paths or a table in memory."""

@@ -33,7 +33,6 @@ class DuckDBEngine:
     """
 
     name = "duckdb"
-    holds_at_once = True
 
     def __init__(self, *, memory_limit: str | None = None, threads: int | None = None) -> None:
         if memory_limit is None and threads is None:

@@ -53,7 +53,6 @@ class SparkEngine:
     """
 
     name = "spark"
-    holds_at_once = False
 
     def __init__(
         self, session: Any = None, *, master: str | None = None, conf: Mapping[str, str] | None = None
