@@ -41,7 +41,7 @@ from pointwise.store.runs import (
 )
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import format_count, format_share, format_weight
+from pointwise.text.values import format_count, format_metric, format_share, format_weight
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, check_confidence
@@ -221,7 +221,15 @@ class Evaluation:
     def overall(self) -> Overall:
         """The metrics of all common items together."""
         overall = lift_overall(self.evidence, self.metrics, confidence=self.confidence)
+        overall = replace(overall, find_least=self._find_least)
         return overall if self.shows_intervals else replace(overall, find_intervals=None)
+
+    def _find_least(self) -> dict[str, float]:
+        """Say how low precision is if all members outside the truth are wrong, where these are many and ignored."""
+        if self.options.outside != "ignore" or not _hides_much(self.coverage, self.options):
+            return {}
+        least = self.coverage.least_precision
+        return {} if least is None else {"precision": least}
 
     def with_metrics(self, *names: str) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
@@ -488,13 +496,27 @@ def _coverage_warnings(coverage: Coverage, overall: Overall, options: Options) -
             f"{format_share(coverage.missing_share)} of the ideal items are missing from the actual clustering and "
             "left out. missing='singleton' counts each as alone."
         )
-    is_perfect = overall.values.get("precision") == 1.0
-    if is_perfect and coverage.outside_share > _HIGH_OUTSIDE_SHARE and options.outside == "ignore":
+    if _hides_much(coverage, options) and any(find_metric(name).sees_false_positives for name in overall.values):
         yield (
-            f"Precision is perfect, but {format_share(coverage.outside_share)} of the members of the touched actual "
-            "clusters lie outside the truth, which may not be able to see over-merging. If the ideal clusters are "
-            "complete, outside='wrong' counts such members as wrong."
+            f"{format_share(coverage.outside_share)} of the members of the touched actual clusters lie outside the "
+            f"truth and are not looked at. {_say_range(coverage, overall)}If the ideal clusters are complete, "
+            "outside='wrong' counts such members as wrong."
         )
+
+
+def _hides_much(coverage: Coverage, options: Options) -> bool:
+    return options.outside == "ignore" and coverage.outside_share > _HIGH_OUTSIDE_SHARE
+
+
+def _say_range(coverage: Coverage, overall: Overall) -> str:
+    least, most = coverage.least_precision, overall.values.get("precision")
+    if least is None:
+        return ""
+    if most is None:
+        return f"Precision may be as low as {format_metric(least)}, if all of them are wrong. "
+    return (
+        f"Precision lies between {format_metric(least)} (all of them are wrong) and {format_metric(most)} (none is). "
+    )
 
 
 def _undefined_warnings(overall: Overall) -> Iterator[str]:

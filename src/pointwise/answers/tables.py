@@ -206,6 +206,7 @@ class Overall:
         undefined: For metrics that can be undefined, the share of the weight for which they are.
         find_intervals: Computes the intervals, which takes longer than the values; None to go without.
         sample: How the ideal clusters of the truth were drawn.
+        find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
     """
 
     items: int
@@ -214,6 +215,7 @@ class Overall:
     undefined: Mapping[str, float]
     find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
     sample: Sample = field(default=UNKNOWN, compare=False)
+    find_least: Callable[[], Mapping[str, float]] = field(default=dict, compare=False)
 
     def __getitem__(self, metric: str) -> float:
         """Return the value of a metric."""
@@ -265,12 +267,19 @@ class Overall:
         title = f"Overall: {format_count(self.items, 'item')}{behind}, weight {format_weight(self.weight)}"
         if self.sample.words:
             title = f"Overall: {self.sample.words}"
-        columns = [c for c in ("metric", "value", label, "undefined", "meaning") if any(c in row for row in rows)]
+        least = self.find_least()
+        rows = [row | _range(row, least) for row in rows]
+        names = ("metric", "value", _RANGE, label, "undefined", "meaning")
+        columns = [c for c in names if any(c in row for row in rows)]
         reasons: dict[str, list[str]] = {}
         for name, interval in self.intervals.items():
             if interval.reason:
                 reasons.setdefault(interval.reason, []).append(name)
         notes = [f"No interval for {', '.join(names)}: {why}." for why, names in reasons.items()]
+        if any(_RANGE in row for row in rows):
+            notes.append("Range: from all members outside the truth wrong to none wrong.")
+        if self.intervals and not self.sample.words:
+            notes.append("The intervals hold for a truth whose ideal clusters were drawn uniformly from all.")
         return title, columns, rows, "\n".join(notes)
 
     def __repr__(self) -> str:
@@ -281,6 +290,17 @@ class Overall:
     def _repr_html_(self) -> str:
         title, columns, rows, note = self._drawing()
         return draw_html(title, columns, rows, note=note)
+
+
+_RANGE = "range"
+
+
+def _range(row: Mapping[str, Any], least: Mapping[str, float]) -> dict[str, str]:
+    """Write how far a value goes down with what was not looked at."""
+    low, value = least.get(row["metric"]), row["value"]
+    if low is None or value is None:
+        return {}
+    return {_RANGE: f"{format_metric(low)} to {format_metric(value)}"}
 
 
 def _with_interval(row: dict[str, Any], label: str) -> dict[str, Any]:

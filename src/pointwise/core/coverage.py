@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
+from pointwise.columns import ACTUAL, ACTUAL_WEIGHT, CLUSTER, IDEAL, ITEM, TP, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
@@ -36,6 +36,7 @@ class Coverage:
     common_weight: float
     missing_weight: float | None
     outside_weight: float | None
+    least_precision: float | None  # overall, if all outside members are wrong; None where weights do not tell
     ideal_clusters: int
     ideal_clusters_touched: int
     actual_clusters_touched: int
@@ -83,6 +84,7 @@ class Coverage:
         return {name: getattr(self, name) for name in (*plain, "ideal_clusters_untouched", *costly, *_SHARES)}
 
 
+_FULL, _SHARED = "_full", "_shared"
 _SHARES = ("common_share", "missing_share", "outside_share")
 
 
@@ -90,7 +92,8 @@ def coverage_of(numbers: Mapping[str, Any]) -> Coverage:
     """Make a coverage from the numbers that `Coverage.to_dict` gave."""
     names = {f.name for f in fields(Coverage)} - {"count_actual_clusters"}
     actual_clusters = int(numbers["actual_clusters"])
-    return Coverage(**{n: numbers[n] for n in names}, count_actual_clusters=lambda: actual_clusters)
+    known: dict[str, Any] = {n: numbers.get(n) if n == "least_precision" else numbers[n] for n in names}
+    return Coverage(**known, count_actual_clusters=lambda: actual_clusters)
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ class Scope:
             common_weight=counts.common_weight,
             missing_weight=counts.missing_weight,
             outside_weight=outside_weight,
+            least_precision=self._least_precision(),
             ideal_clusters=_distinct(is_ideal, IDEAL, self.engine),
             ideal_clusters_touched=_distinct(alignment.common_items(pairs), IDEAL, self.engine),
             actual_clusters_touched=_distinct(alignment.common_items(pairs), ACTUAL, self.engine),
@@ -139,6 +143,33 @@ class Scope:
         if WEIGHT not in members.collect_schema().names():
             return items, None
         return items, max(0.0, total(members, WEIGHT, self.engine) - common.counts.common_weight)
+
+    def _least_precision(self) -> float | None:
+        """Average the precision that items have if whatever else their actual clusters hold does not belong there."""
+        full = self._full_clusters()
+        if full is None:
+            return None
+        dtype = self.cells.collect_schema()[ACTUAL]  # text where items without a cluster got one
+        joined = self.cells.join(full.with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
+        actual = nw.when(nw.col(_FULL) > nw.col(ACTUAL_WEIGHT)).then(nw.col(_FULL)).otherwise(nw.col(ACTUAL_WEIGHT))
+        rows = joined.with_columns(actual.alias(_FULL)).with_columns(
+            (nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED)
+        )
+        return total(rows, _SHARED, self.engine) / total(self.cells, TP, self.engine)
+
+    def _full_clusters(self) -> nw.LazyFrame | None:
+        """Weigh the actual clusters with all of their members."""
+        if self.common.keeps_outside:
+            pairs = self.common.all_pairs.filter(~nw.col(ACTUAL).is_null())
+            is_known = self.common.counts.outside_weight is not None
+            return pairs.group_by(ACTUAL).agg(nw.col(TP).sum().alias(_FULL)) if is_known else None
+        frame, weights = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.inputs.weights
+        if self.inputs.weight_role is None:
+            return frame.group_by(ACTUAL).agg(nw.len().cast(nw.Float64).alias(_FULL))
+        if weights is not None:
+            frame = frame.join(weights.frame, on=ITEM, how="inner")
+        is_known = WEIGHT in frame.collect_schema().names()
+        return frame.group_by(ACTUAL).agg(nw.col(WEIGHT).sum().alias(_FULL)) if is_known else None
 
     def _actual_weight(self) -> float | None:
         counts = self.common.counts

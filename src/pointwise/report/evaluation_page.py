@@ -11,7 +11,7 @@ from pointwise.answers.mistakes import Mistakes
 from pointwise.answers.tables import Overall
 from pointwise.charts.excerpts import COST, break_down, costly_clusters, hold
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
-from pointwise.core.metrics import Metric
+from pointwise.core.metrics import Metric, find_metric
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
 from pointwise.report.details import (
@@ -155,16 +155,25 @@ def say_intervals(overall: Overall) -> str:
         return ""
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
     confidence = next(interval.confidence for interval in overall.intervals.values())
-    sample = f"a sample of {format_count(clusters, 'ideal cluster')}"
-    meaning = (
-        f"The truth is {sample}: with another sample of that size the values would differ. In "
-        f"{100 * confidence:.10g} of 100 such samples, the interval holds the value that a complete truth would give."
-    )
+    often = f"In {100 * confidence:.10g} of 100 such samples, the interval holds the value"
+    if overall.sample.words:
+        meaning = f"The values are {overall.sample.words}. {often} of all items."
+    else:
+        sample = f"{format_count(clusters, 'ideal cluster')} that were drawn uniformly from all"
+        meaning = f"The intervals take the truth as {sample}. {often} that a complete truth would give{_but(overall)}."
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:
         return meaning
     names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
     return f"{meaning} No interval for {names}: {reason}."
+
+
+def _but(overall: Overall) -> str:
+    blind = [name for name in overall.values if find_metric(name).sees_false_positives]
+    if overall.sample.sees_outside or not blind:
+        return ""
+    names = ", ".join(name.replace("_", " ") for name in blind)
+    return f"; not so for {names}, because merges with clusters outside the truth are not looked at"
 
 
 def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
