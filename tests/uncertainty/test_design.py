@@ -149,6 +149,27 @@ def test_true_negatives_are_of_the_population():
     assert row["tp"] + row["fp"] + row["fn"] + row["tn"] == 1000
 
 
+def test_the_costs_of_mistakes_add_up_to_the_estimated_rates():
+    evaluation = pw.evaluate(
+        ideal=TRUTH,
+        actual=ACTUAL,
+        weights=WEIGHTS,
+        outside="wrong",
+        sampling="chance",
+        metrics=["over_merge_rate", "under_merge_rate"],
+    )
+    every = evaluation.mistakes(10_000)
+    for rate, kinds in (("over_merge_rate", ("over-merge", "outside")), ("under_merge_rate", ("under-merge",))):
+        costs = [mistake.cost for mistake in every if mistake.kind in kinds]
+        assert sum(costs) == pytest.approx(evaluation.overall[rate], rel=1e-9)
+        assert costs == sorted(costs, reverse=True)
+        assert next(rest for rest in every.rest if rest.rate == rate).count == 0
+    few = evaluation.mistakes(3)
+    assert [m.cost for m in few] == pytest.approx([m.cost for m in every][:3], rel=1e-12)
+    with pytest.raises(UsageError, match="invisible"):
+        pw.evaluate(ideal=TRUTH, actual=ACTUAL, sampling="items", metrics="recall").mistakes()
+
+
 def test_a_complete_truth_has_values_without_intervals():
     evaluation = pw.evaluate(ideal=TRUTH, actual=ACTUAL, sampling="complete")
     assert evaluation.overall == pw.evaluate(ideal=TRUTH, actual=ACTUAL).overall

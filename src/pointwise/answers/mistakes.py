@@ -6,7 +6,7 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import combinations, groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
@@ -21,6 +21,7 @@ from pointwise.columns import (
     ITEM,
     ITEMS,
     TP,
+    WEIGHT,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
@@ -43,6 +44,7 @@ OUTSIDE = "outside"  # an over-merge with members that the truth does not list, 
 _RATES = {OVER_MERGE: "over_merge_rate", UNDER_MERGE: "under_merge_rate", OUTSIDE: "over_merge_rate"}
 
 _HEAVIEST, _LEADER, _COST, _CELLS = "heaviest", "leader", "cost", "cells"
+_PEAK = "peak"
 _COMMON_ITEMS, _COMMON_WEIGHT = "common_items", "common_weight"
 
 
@@ -213,7 +215,9 @@ def find_mistakes(evidence: Evidence, n: int, kind: Kind) -> Mistakes:
     if n < 1:
         raise UsageError(f"n={n!r}: list at least one mistake.")
     kinds = (OVER_MERGE, UNDER_MERGE) if kind == "both" else (kind,)
-    overall = lift_overall(evidence, find_metrics([_RATES[k] for k in kinds]))
+    metrics = find_metrics([_RATES[k] for k in kinds])
+    evidence.sample.check(metrics)
+    overall = lift_overall(evidence, metrics)
     rates = {_RATES[k]: overall[_RATES[k]] for k in kinds}
     sides = [_Side(evidence, k) for k in kinds]
     ranked = heapq.merge(*(side.ranked(n) for side in sides), key=lambda found: -found.cost)
@@ -242,12 +246,16 @@ class _Side:
     heaviest cell of a cluster its leader. If a pair without the leader is among the dearest, then both of its cells
     with the leader are pairs that cost at least as much. So the dearest n pairs with a leader name all cells that the
     dearest n pairs can consist of.
+
+    In a sample, a cell of expanded weight v stands for more than itself, and a pair costs `(v_a tp_b + tp_a v_b)`
+    over the same product.
     """
 
     def __init__(self, evidence: Evidence, kind: str) -> None:
         self.evidence, self.kind = evidence, kind
         self.side, self.other = (ACTUAL, IDEAL) if kind == OVER_MERGE else (IDEAL, ACTUAL)
         self.margin = ACTUAL_WEIGHT if kind == OVER_MERGE else IDEAL_WEIGHT
+        self.cells = evidence.sample.expand(evidence.cells)
 
     def ranked(self, n: int) -> Iterator[Mistake]:
         """Yield the dearest mistakes, at least n of them if there are so many, dearest first."""
@@ -271,16 +279,18 @@ class _Side:
 
     def _pairs(self, n: int) -> Iterator[Mistake]:
         """Find the dearest pairs of cells."""
+        if self.kind == OVER_MERGE and self.evidence.sample.clusters is not None:
+            return iter(self._unequal_pairs(n))
         clusters = self._clusters().filter(nw.col(_CELLS) > 1)
-        cells = self.evidence.cells.join(clusters, on=self.side, how="inner")
+        cells = self.cells.join(clusters, on=self.side, how="inner")
         heaviest = cells.filter(nw.col(TP) == nw.col(_HEAVIEST))
         leaders = heaviest.group_by(self.side).agg(nw.col(self.other).min().alias(_LEADER))
         cells = cells.join(leaders, on=self.side, how="inner")
-        cost = 2 * nw.col(TP) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.evidence.common_weight)
+        cost = 2 * nw.col(WEIGHT) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.evidence.estimated_weight)
         followers = cells.filter(nw.col(self.other) != nw.col(_LEADER)).with_columns(cost.alias(_COST))
         order = [_COST, self.side, self.other]
         dearest = followers.sort(*order, descending=[True, False, False]).head(n)
-        columns = (self.side, self.other, ITEMS, TP, self.margin)
+        columns = (self.side, self.other, ITEMS, TP, WEIGHT, self.margin)
         chosen = dearest.select(*columns, _LEADER)
         rows = self.evidence.engine.collect(chosen).to_pylist()
         rows += self._leaders(rows, columns)
@@ -288,13 +298,40 @@ class _Side:
         groups = [list(group) for _, group in groupby(rows, key=lambda row: str(row[self.side]))]
         return islice(self._best_first(groups), n)
 
+    def _unequal_pairs(self, n: int) -> list[Mistake]:
+        """Find the dearest pairs of cells that stand for unequally many.
+
+        No pair with a cell costs more than the cell would with the greatest weights of its cluster. So the cells with
+        the greatest such bounds are looked at, and more of them until the bound of the next falls below what was found.
+        """
+        peaks = self.cells.group_by(self.side).agg(
+            nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST), nw.col(WEIGHT).max().alias(_PEAK)
+        )
+        cells = self.cells.join(peaks.filter(nw.col(_CELLS) > 1), on=self.side, how="inner")
+        most = nw.col(WEIGHT) * nw.col(_HEAVIEST) + nw.col(TP) * nw.col(_PEAK)
+        bound = most / (nw.col(self.margin) * self.evidence.estimated_weight)
+        ranked = cells.with_columns(bound.alias(_COST)).sort(
+            _COST, self.side, self.other, descending=[True, False, False]
+        )
+        taken = 4 * n
+        while True:
+            rows = self.evidence.engine.collect(ranked.head(taken)).to_pylist()
+            groups: dict[Any, list[dict[str, Any]]] = {}
+            for row in sorted(rows, key=lambda row: (-row[TP], str(row[self.other]))):
+                groups.setdefault(row[self.side], []).append(row)
+            pairs = (pair for group in groups.values() for pair in combinations(group, 2))
+            found = heapq.nlargest(n, (self._mistake(*pair) for pair in pairs), key=lambda mistake: mistake.cost)
+            if len(rows) < taken or (len(found) == n and found[-1].cost >= rows[-1][_COST]):
+                return found
+            taken *= 4
+
     def _leaders(self, followers: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Fetch the heaviest cells of the clusters that followers lie in."""
         if not followers:
             return []
         keys = {(row[self.side], row[_LEADER]) for row in followers}
         wanted = _as_frame(self.evidence, self.side, self.other, keys)
-        cells = self.evidence.cells.join(wanted, on=[self.side, self.other], how="inner").select(*columns)
+        cells = self.cells.join(wanted, on=[self.side, self.other], how="inner").select(*columns)
         rows: list[dict[str, Any]] = self.evidence.engine.collect(cells).to_pylist()
         return rows
 
@@ -316,7 +353,8 @@ class _Side:
                 push(group, j, j + 1)
 
     def _cost(self, a: dict[str, Any], b: dict[str, Any]) -> float:
-        return float(2 * a[TP] * b[TP] / (a[self.margin] * self.evidence.common_weight))
+        both = a[WEIGHT] * b[TP] + a[TP] * b[WEIGHT]
+        return float(both / (a[self.margin] * self.evidence.estimated_weight))
 
     def _mistake(self, a: dict[str, Any], b: dict[str, Any]) -> Mistake:
         parts = [Part(row[self.other], row[ITEMS], row[TP]) for row in (a, b)]
@@ -327,14 +365,14 @@ class _Side:
         sums = self.evidence.cells.group_by(ACTUAL).agg(
             nw.col(ITEMS).sum().alias(_COMMON_ITEMS), nw.col(TP).sum().alias(_COMMON_WEIGHT)
         )
-        joined = self.evidence.cells.join(sums, on=ACTUAL, how="inner")
+        joined = self.cells.join(sums, on=ACTUAL, how="inner")
         # Counts decide, because they are exact.
         return joined.filter(nw.col(ACTUAL_ITEMS) > nw.col(_COMMON_ITEMS))
 
     def _outside(self, n: int) -> Iterator[Mistake]:
         """Find the cells that outside members cost most."""
         others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
-        cost = nw.col(TP) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.common_weight)
+        cost = nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.estimated_weight)
         dearest = self._outside_cells().with_columns(cost.alias(_COST))
         dearest = dearest.sort(_COST, ACTUAL, IDEAL, descending=[True, False, False]).head(n)
         for row in self.evidence.engine.collect(dearest).to_pylist():
