@@ -11,8 +11,9 @@ demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
-	$(BIN)/python -m pytest -m "not spark" -n 3 --dist loadfile
-	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark
+	$(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist loadfile
+	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m cluster
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .
@@ -57,8 +58,9 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, and show which lines they do not reach.
-	$(BIN)/python -m pytest -m "not spark" --cov --cov-report=
-	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark --cov --cov-append --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -m "not spark and not cluster" --cov --cov-report=
+	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark --cov --cov-append --cov-report=
+	$(BIN)/python -m pytest -m cluster --cov --cov-append --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

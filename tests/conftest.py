@@ -14,7 +14,7 @@ from pointwise.engines import Engine, start_engine, start_spark
 
 for name, number in {
     "duckdb": 8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
-    "spark": 1,  # some twenty jobs each: what is wrong with an engine shows in few examples
+    "spark": 2,  # the simplest example there is, and a random one: some twenty jobs each
 }.items():
     settings.register_profile(
         name,
@@ -47,29 +47,53 @@ SPARK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# Nearly all time goes into planning: of what is left out here, nothing changes what a query means.
+ONE_PROCESS = SPARK | {
+    "spark.default.parallelism": "2",
+    "spark.sql.adaptive.enabled": "false",  # plans anew after every stage
+    "spark.sql.maxPlanStringLength": "0",  # nobody looks at the plans
+    "spark.sql.ui.explainMode": "simple",
+}
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator:
-    """Start a Spark cluster of two executor processes, once for all tests that need it."""
+    """Start Spark inside one process, once for all tests that ask what it computes."""
+    yield from _session("local[2]", ONE_PROCESS)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator:
+    """Start a Spark cluster of two executor processes, for tests of what only several processes have."""
+    yield from _session(
+        "local-cluster[2,1,1024]",
+        SPARK | {"spark.plugins": CONNECT, "spark.connect.grpc.binding.port": str(_free_port())},
+    )
+
+
+def _session(master: str, conf: dict[str, str]) -> Iterator:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         if os.environ.get("CI") == "true":
             pytest.fail("Spark tests must run in CI, but there is no Java.")
         pytest.skip("Spark tests need Java, which is not installed.")
+    from pyspark.sql import SparkSession
+
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    connect = {"spark.plugins": CONNECT, "spark.connect.grpc.binding.port": str(_free_port())}
-    session = start_spark(master="local-cluster[2,1,1024]", conf=SPARK | connect).session
+    before = SparkSession.getActiveSession()
+    if before is not None:
+        before.stop()  # a process has one at a time: see `pytest_collection_modifyitems`
+    session = start_spark(master=master, conf=conf).session
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="session")
-def spark_connect(spark) -> Iterator:
+def spark_connect(cluster) -> Iterator:
     """Return a session of Spark Connect, a client of the same cluster."""
     from pyspark.sql.connect.session import SparkSession
 
-    port = spark.conf.get("spark.connect.grpc.binding.port")
+    port = cluster.conf.get("spark.connect.grpc.binding.port")
     session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
     yield session
     session.stop()
@@ -85,22 +109,14 @@ def pytest_generate_tests(metafunc) -> None:
     """Run tests that take an engine on DuckDB, and those of the modules in `ON_SPARK` on Spark as well."""
     if "engine" in metafunc.fixturenames:
         kinds = ["duckdb"]
-        is_slow = metafunc.definition.get_closest_marker("embedded")
-        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK and not is_slow:
+        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
             kinds.append(pytest.param("spark", marks=pytest.mark.spark))
         metafunc.parametrize("engine", kinds, indirect=True)
 
 
-def pytest_collection_modifyitems(config, items) -> None:
-    """Leave all but the first case of a test with parameters to DuckDB: a case takes Spark seconds."""
-    seen, left = set(), []
-    for item in items:
-        if "engine" in item.fixturenames and item.get_closest_marker("spark"):
-            if item.function in seen:
-                left.append(item)
-            seen.add(item.function)
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in left]
+def pytest_collection_modifyitems(items) -> None:
+    """Put the tests on a cluster last: its session takes the place of the one before."""
+    items.sort(key=lambda item: item.get_closest_marker("cluster") is not None)
 
 
 @pytest.fixture

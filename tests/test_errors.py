@@ -341,7 +341,6 @@ def test_not_a_clustering(engine):
     refuse(engine, errors.UsageError, "int", ideal=5)
 
 
-@pytest.mark.embedded
 def test_huge_cluster_is_no_problem(engine):
     n = 200_000
     ideal = pa.table({"item": range(n), "cluster": [0] * n})

@@ -63,7 +63,6 @@ def test_both_policies_with_clusters_of_numbers(engine):
     assert evaluation.coverage.outside_items == 1
 
 
-@pytest.mark.embedded  # eight evaluations
 def test_small_truth_counts_the_same_outside_members(engine):
     ideal = {f"i{n}": n // 2 for n in range(10)}
     near = {f"i{n}": n // 5 for n in range(10)} | {f"o{n}": n // 5 for n in range(7)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -16,28 +15,18 @@ import pytest
 
 import killing
 import pointwise as pw
-from conftest import SPARK
+from conftest import ONE_PROCESS
+from frames import ACTUAL, IDEAL, WEIGHTS, agree, make_frames
 from pointwise import errors
 from pointwise.cli import app
 from pointwise.engines import choose_engine, start_engine, start_spark
 
 pytestmark = pytest.mark.spark
 
-IDEAL = {"i1": "a", "i2": "a", "i3": "b"}
-ACTUAL = {"i1": "x", "i2": "y", "i3": "x"}
-WEIGHTS = {"i1": 1, "i2": 2, "i3": 3}
-
 
 @pytest.fixture
 def frames(spark):
     return make_frames(spark)
-
-
-def make_frames(spark):
-    rows = [(item, IDEAL[item], ACTUAL[item], WEIGHTS[item], item == "i1") for item in IDEAL]
-    table = spark.createDataFrame(rows, "item string, ideal string, actual string, w int, first boolean")
-    ideal = table.selectExpr("item", "ideal AS cluster", "w", "first")
-    return {"ideal": ideal, "actual": table.selectExpr("item", "actual AS cluster")}
 
 
 def held(spark) -> int:
@@ -93,22 +82,6 @@ def test_jobs_are_described_and_nothing_else_is_set(spark, frames):
     context.setJobDescription(None)
 
 
-def test_runs_travel_between_the_engines(spark, frames, tmp_path):
-    with pw.evaluate(**frames, weight="w", slices=["first"]) as evaluation:
-        evaluation.save(tmp_path / "spark")
-        expected = evaluation.overall
-    assert (tmp_path / "spark" / "items.parquet").is_dir()
-    loaded = pw.load(tmp_path / "spark")
-    assert loaded.evidence.engine.name == "duckdb"
-    agree(loaded.overall.values, expected.values)
-    assert loaded.by_slice("first").to_dicts()[0]["items"] == 2
-    assert loaded.explain(item="i1").false_positives.items == ("i3",)
-    pw.evaluate(ideal=IDEAL, actual=ACTUAL, weights=WEIGHTS).save(tmp_path / "duckdb")
-    with pw.load(tmp_path / "duckdb", engine=start_spark(spark)) as back:
-        agree(back.overall.values, expected.values)
-        assert sorted(r["item"] for r in back.by_item().to_dicts()) == ["i1", "i2", "i3"]
-
-
 @pytest.mark.parametrize("ending", ["parquet", "json", "csv.gz"])
 def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     path = tmp_path / f"items.{ending}"
@@ -133,14 +106,6 @@ def test_tables_are_written_to_addresses_but_runs_are_not(frames, tmp_path):
     assert len(start_engine().collect(start_engine().read(tmp_path / "items.parquet").load(["item"]))) == 3
 
 
-def agree(mine, other):
-    """Compare the values of two rows, of which some may be text or missing."""
-    assert list(mine) == list(other)
-    for name, value in mine.items():
-        expected = pytest.approx(other[name], rel=1e-12, abs=1e-12) if isinstance(value, float) else other[name]
-        assert value == expected, name
-
-
 def test_comparison_mistakes_and_related_metrics(frames):
     both = {"baseline": frames["actual"], "experiment": frames["ideal"]}
     ours = pw.compare(ideal=frames["ideal"], variants=both, weight="w")
@@ -154,34 +119,6 @@ def test_comparison_mistakes_and_related_metrics(frames):
     agree(*({r["metric"]: r["value"] for r in e.related().to_dicts()} for e in (left, right)))
     distances = pw.distance(frames["ideal"].drop("w", "first"), frames["actual"]), pw.distance(ideal, actual)
     assert distances[0] == pytest.approx(distances[1], rel=1e-12)
-
-
-def test_frames_of_spark_connect(spark_connect, tmp_path):
-    frames = make_frames(spark_connect)
-    with pw.evaluate(**frames, weight="w", slices=["first"]) as evaluation:
-        assert evaluation.evidence.engine.name == "spark"
-        assert evaluation.overall["precision"] == 0.75
-        assert {row["first"]: row["items"] for row in evaluation.by_slice().to_dicts()} == {True: 1, False: 2}
-        assert evaluation.explain(item="i1").false_positives.items == ("i3",)
-        evaluation.save(tmp_path / "run")
-        expected = evaluation.overall
-    agree(pw.load(tmp_path / "run").overall.values, expected.values)
-    with pytest.raises(errors.WeightError, match="'i1': -1"):
-        pw.evaluate(**frames, weights={"i1": -1, "i2": 1, "i3": 1})
-    with pytest.raises(errors.RepeatedItemError):
-        pw.evaluate(ideal=frames["ideal"].union(frames["ideal"]), actual=frames["actual"])
-
-
-def test_paths_are_read_by_spark(spark, tmp_path):
-    for number, rows in enumerate([["i1", "i2"], ["i3"]]):
-        lines = "".join(f"{item},{IDEAL[item]}\n" for item in rows)
-        (tmp_path / f"part-{number}.csv").write_text("# a comment\nitem,cluster\n" + lines, encoding="utf-8")
-    engine = start_spark(spark)
-    for source in (tmp_path, str(tmp_path / "part-*.csv"), f"{tmp_path.as_uri()}/*.csv", sorted(tmp_path.iterdir())):
-        with pw.evaluate(ideal=source, actual=ACTUAL, engine=engine) as evaluation:
-            assert evaluation.overall.items == 3
-    with pytest.raises(errors.SourceError, match="There is no file"):
-        engine.read((tmp_path / "nowhere.parquet").as_uri())
 
 
 @pytest.mark.usefixtures("spark")
@@ -227,19 +164,6 @@ def test_missing_pyspark_is_one_clear_line(monkeypatch):
         start_spark()
 
 
-def test_killed_executor_changes_nothing(spark):
-    items = 300_000
-    rows = spark.range(items)
-    ideal = rows.selectExpr("id AS item", "id div 10 AS cluster")
-    actual = rows.selectExpr("id AS item", "id div 20 AS cluster")
-    victims = killing.executors(os.getpid())
-    with pw.evaluate(ideal=ideal, actual=actual) as evaluation:
-        os.kill(victims[0], signal.SIGKILL)  # with half of the items and cells that Spark holds
-        assert evaluation.overall["precision"] == 0.5
-        assert evaluation.coverage.common_items == items
-    assert victims[0] not in killing.executors(os.getpid())
-
-
 SAVING = """
 import json, sys
 from pointwise.engines import start_spark
@@ -257,7 +181,7 @@ evaluation.save(sys.argv[1])
 def test_driver_killed_while_saving_leaves_no_run(tmp_path):
     run = tmp_path / "run"
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", SAVING, str(run), json.dumps(SPARK)]
+    command = [sys.executable, "-c", SAVING, str(run), json.dumps(ONE_PROCESS)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as driver:
         assert driver.stdout.readline() == b"saving\n"
         deadline = time.monotonic() + 120
