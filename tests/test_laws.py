@@ -112,7 +112,9 @@ def test_law_2_identical_clusterings_are_perfect(engine, case):
 @given(case=cases(REAL), power=st.integers(-8, 8))
 def test_law_3_only_relative_weights_matter(engine, case, power):
     scaled = Case(case.ideal, case.actual, {i: w * 2.0**power for i, w in case.weights.items()})
-    assert evaluate(engine, scaled).overall.values == evaluate(engine, case).overall.values
+    original, other = evaluate(engine, case).overall, evaluate(engine, scaled).overall
+    for name in BUILT_IN:
+        same(other.values[name], original.values[name])  # threads add in any order
 
 
 @given(case=cases(WHOLE))
