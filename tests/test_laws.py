@@ -19,7 +19,7 @@ import oracle
 from strategies import DYADIC, REAL, WHOLE, Case, cases
 
 BUILT_IN = list(METRICS)
-FEW = max(2, settings.default.max_examples // 2)  # the first example is always the simplest: one item
+FEW = max(1, settings.default.max_examples // 2)
 PER_ITEM = [name for name in BUILT_IN if not METRICS[name].means]
 
 
