@@ -104,7 +104,8 @@ def pytest_generate_tests(metafunc) -> None:
     """Run tests that take an engine on DuckDB, and those of the modules in `ON_SPARK` on Spark as well."""
     if "engine" in metafunc.fixturenames:
         kinds = ["duckdb"]
-        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK:
+        is_slow = metafunc.definition.get_closest_marker("embedded")
+        if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK and not is_slow:
             kinds.append(pytest.param("spark", marks=pytest.mark.spark))
         metafunc.parametrize("engine", kinds, indirect=True)
 

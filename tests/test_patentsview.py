@@ -45,6 +45,7 @@ def test_coverage_adds_up(engine):
     assert coverage.common_weight + coverage.missing_weight == coverage.ideal_weight
 
 
+@pytest.mark.embedded  # six tables with intervals: that slices recombine on Spark, law 5 says with fewer of them
 def test_weights_from_the_attributes(engine):
     data = pw.datasets.patentsview()
     evaluation = pw.evaluate(

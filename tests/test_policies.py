@@ -67,16 +67,18 @@ def test_small_truth_counts_the_same_outside_members(engine):
     ideal = {f"i{n}": n // 2 for n in range(10)}
     near = {f"i{n}": n // 5 for n in range(10)} | {f"o{n}": n // 5 for n in range(7)}
     far = near | {f"z{n}": 100 + n for n in range(100)}
-    for weights in (None, {item: 1.0 + (n % 3) for n, item in enumerate(far)}):
-        for outside in ("ignore", "wrong"):
-            kept, joined = (
-                pw.evaluate(ideal=ideal, actual=actual, weights=weights, outside=outside, engine=engine)
-                for actual in (near, far)
-            )
-            assert kept.overall.values == pytest.approx(joined.overall.values)
-            assert kept.coverage.outside_items == joined.coverage.outside_items == 7
-            assert kept.coverage.actual_clusters_touched == joined.coverage.actual_clusters_touched
-            assert joined.coverage.actual_clusters == 102
+    weights = {item: 1.0 + (n % 3) for n, item in enumerate(far)}
+    cases = [(None, "ignore"), (None, "wrong"), (weights, "ignore"), (weights, "wrong")]
+    # Spark, which takes as long to plan two evaluations as to run most other tests, gets the case that has everything.
+    for chosen, outside in cases if engine.name == "duckdb" else cases[-1:]:
+        kept, joined = (
+            pw.evaluate(ideal=ideal, actual=actual, weights=chosen, outside=outside, engine=engine)
+            for actual in (near, far)
+        )
+        assert kept.overall.values == pytest.approx(joined.overall.values)
+        assert kept.coverage.outside_items == joined.coverage.outside_items == 7
+        assert kept.coverage.actual_clusters_touched == joined.coverage.actual_clusters_touched
+        assert joined.coverage.actual_clusters == 102
 
 
 NOISY = pa.table({"item": ["a", "b", "c", "d"], "cluster": pa.array([1, None, None, -1])})
