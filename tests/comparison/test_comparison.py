@@ -269,7 +269,13 @@ def test_identical_variants_differ_in_nothing(small):
 
 def alike(table):
     """Return the rows of a table, floats up to the order in which threads add them."""
-    return [pytest.approx(row, rel=1e-9, abs=1e-12) for row in table.to_dicts()]
+    return [
+        {
+            name: pytest.approx(value, rel=1e-9, abs=1e-12) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        for row in table.to_dicts()
+    ]
 
 
 def test_stored_runs_and_evaluations_are_variants(small, tmp_path):
