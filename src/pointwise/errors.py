@@ -14,6 +14,7 @@ PointwiseError
 │   └── NoCommonItemsError             the two clusterings speak of different items
 ├── NotFoundError (KeyError)           no such item, cluster, run
 ├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
+├── OutputError (OSError)              a file cannot be written
 ├── MissingExtraError (ImportError)    an optional package is not installed
 └── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
 """
@@ -87,7 +88,11 @@ class NotFoundError(PointwiseError, KeyError):
 
 
 class RunError(PointwiseError, OSError):
-    """A run cannot be stored, or what is stored is no whole run."""
+    """A run cannot be stored, or what is stored is incomplete or was changed."""
+
+
+class OutputError(PointwiseError, OSError):
+    """A file cannot be written."""
 
 
 class EngineError(PointwiseError, RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source, choose_engine
+from pointwise.engines.turns import in_turn
 from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
@@ -31,11 +33,11 @@ from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related
-from pointwise.store.manifest import Manifest
+from pointwise.store.manifest import RunManifest
 from pointwise.store.runs import (
+    open_run,
     read_evidence,
     read_options,
-    read_run,
     read_sources,
     save,
 )
@@ -144,19 +146,26 @@ def evaluate(
     sources = (table_of(ideal), table_of(actual), weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
-    try:
+    with _closed_on_failure(chosen_engine, engine):
         inputs = read_inputs(
             chosen_engine, ideal=ideal, actual=actual, weights=weights, attributes=attributes, options=options
         )
         evaluation = evaluate_inputs(
             inputs, chosen_engine, options=options, metrics=chosen, probabilities=sampling, keeps_items=keep_items
         )
-    except BaseException:
-        if chosen_engine is not engine:  # nobody else could let go of what it holds
-            chosen_engine.close()
-        raise
     shows_intervals = intervals and not evaluation.evidence.sample.is_complete
     return replace(evaluation, shows_intervals=shows_intervals, confidence=confidence)
+
+
+@contextmanager
+def _closed_on_failure(engine: Engine, given: Engine | str | None) -> Iterator[None]:
+    """Close an engine that was started here if nobody gets to hold what it computed."""
+    try:
+        yield
+    except BaseException:
+        if engine is not given:
+            engine.close()
+        raise
 
 
 def as_specs(slices: Any) -> tuple[Any, ...]:
@@ -188,6 +197,7 @@ def evaluate_inputs(
     return Evaluation(evidence.drawn(sample), metrics, options, inputs.sources, scope)
 
 
+@in_turn("engine")
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """The evaluation of an actual clustering against an ideal one.
@@ -211,6 +221,11 @@ class Evaluation:
     scope: Scope | Coverage
     shows_intervals: bool = True
     confidence: float = CONFIDENCE
+
+    @property
+    def engine(self) -> Engine:
+        """Where the evaluation lives."""
+        return self.evidence.engine
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -389,8 +404,8 @@ class Evaluation:
         return [*_coverage_warnings(self.coverage, self.overall, self.options), *_undefined_warnings(self.overall)]
 
     def close(self) -> None:
-        """Let go of what the engine holds for this evaluation."""
-        self.evidence.engine.close()
+        """Let go of what the engine holds for this evaluation, which cannot be used any more."""
+        self.engine.close()
 
     def __enter__(self) -> Self:
         """Use the evaluation in a `with` block, which closes it at its end."""
@@ -463,17 +478,17 @@ def load(
     """
     phase("reading")
     chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
-    folder, manifest = read_run(path, verify=verify)
-    return Evaluation(
-        evidence=read_evidence(folder, manifest, chosen),
-        metrics=_known_metrics(manifest, folder),
-        options=read_options(manifest),
-        sources=read_sources(manifest),
-        scope=coverage_of(manifest.coverage),
-    )
+    with _closed_on_failure(chosen, engine), open_run(path, verify=verify) as run:
+        return Evaluation(
+            evidence=read_evidence(run, chosen),
+            metrics=_known_metrics(run.manifest, run.path),
+            options=read_options(run.manifest),
+            sources=read_sources(run.manifest),
+            scope=coverage_of(run.manifest.coverage),
+        )
 
 
-def _known_metrics(manifest: Manifest, folder: Path) -> tuple[Metric, ...]:
+def _known_metrics(manifest: RunManifest, folder: Path) -> tuple[Metric, ...]:
     known: list[Metric] = []
     unknown: list[str] = []
     for name in manifest.metrics:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import forging
 import pointwise as pw
 from pointwise.cli import app
 from pointwise.cli.reference import write_reference
@@ -428,10 +429,10 @@ def test_the_demonstration_runs(tmp_path, monkeypatch):
 
 
 def test_unregistered_metrics_are_warned_of(run):
-    manifest = json.loads((run / "run.json").read_text())
+    manifest = forging.read(run)
     manifest["metrics"].append("only_there")
     manifest["overall"]["only_there"] = 1.0
-    (run / "run.json").write_text(json.dumps(manifest))
+    forging.write(run, manifest)
     stdout, stderr = call("show", run, "--format", "json")
     assert "only_there" in stderr
     assert "only_there" not in json.loads(stdout)["overall"]
@@ -510,7 +511,7 @@ def test_an_interrupt_stops_soon_and_leaves_nothing(tmp_path):
     with start(
         "evaluate", tmp_path / "truth.parquet", tmp_path / "clusters.parquet", "--save", tmp_path / "run"
     ) as process:
-        while not list(tmp_path.glob(".run.unfinished-*")):
+        while not list(tmp_path.glob(".pointwise-*")):
             assert process.poll() is None
             time.sleep(0.05)
         time.sleep(0.2)  # now it is writing

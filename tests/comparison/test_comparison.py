@@ -319,8 +319,10 @@ def test_a_comparison_is_stored_and_loaded(small, tmp_path):
     (tmp_path / "other" / "file").touch()
     with pytest.raises(RunError, match="not a comparison"):
         comparison.save(tmp_path / "other")
-    with pytest.raises(RunError, match="no stored comparison"):
+    with pytest.raises(RunError, match="not a stored comparison"):
         pw.load_comparison(tmp_path)
+    with pytest.raises(NotFoundError, match="no stored comparison"):
+        pw.load_comparison(tmp_path / "nothing")
     facts = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     (folder / "comparison.json").write_text(json.dumps(facts | {"format_version": 99}), encoding="utf-8")
     with pytest.raises(RunError, match="newer"):

@@ -185,10 +185,10 @@ def test_driver_killed_while_saving_leaves_no_run(tmp_path):
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as driver:
         assert driver.stdout.readline() == b"saving\n"
         deadline = time.monotonic() + 120
-        while not list(Path(tmp_path).glob(".run.unfinished-*/cells.parquet/*")) and time.monotonic() < deadline:
+        while not list(Path(tmp_path).glob(".pointwise-*/new/cells.parquet/*")) and time.monotonic() < deadline:
             time.sleep(0.02)
         killing.kill_tree(driver.pid)
     assert not run.exists()
-    assert [p.name[:16] for p in tmp_path.iterdir()] == [".run.unfinished-"]  # so it was killed while it saved
+    assert [p.name[:11] for p in tmp_path.iterdir()] == [".pointwise-"]  # so it was killed while it saved
     with pytest.raises(errors.PointwiseError):
         pw.load(run)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,9 @@ import pytest
 
 import pointwise as pw
 import saving
+from pointwise.comparison import comparison as comparing
 from pointwise.errors import PointwiseError
+from pointwise.store import contents
 from pointwise.store import runs as store
 
 KILLS = 50
@@ -67,7 +71,8 @@ def test_killing_a_saving_process_leaves_whole_runs_only(tmp_path):
     for name in ("same", "new-0"):
         evaluations()[0].save(tmp_path / name, overwrite=True)
         check(tmp_path / name, saving.RECALLS[0])
-        assert not [p for p in tmp_path.iterdir() if p.name.startswith(f".{name}.")]
+    pw.history(tmp_path)
+    assert visible(tmp_path) == sorted(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -137,12 +142,105 @@ def test_of_many_writers_one_wins(tmp_path):
 def test_a_run_that_is_replaced_while_it_is_read_is_read_again(tmp_path, monkeypatch):
     old, new = evaluations()
     old.save(tmp_path / "run")
-    check_files = store.check_files
+    read_manifest = contents.read_manifest
 
-    def replace_first(folder, manifest, *, verify):
-        monkeypatch.setattr(store, "check_files", check_files)
+    def replace_afterwards(folder, kind):
+        manifest = read_manifest(folder, kind)
+        monkeypatch.setattr(contents, "read_manifest", read_manifest)
         new.save(tmp_path / "run", overwrite=True)
-        check_files(folder, manifest, verify=verify)
+        return manifest
 
-    monkeypatch.setattr(store, "check_files", replace_first)
+    monkeypatch.setattr(contents, "read_manifest", replace_afterwards)
     check(Path(tmp_path / "run"), saving.RECALLS[1])
+
+
+def answers(evaluation):
+    """Return what a run says, from its manifest and from each of its tables."""
+    return (
+        evaluation.coverage.common_items,
+        round(evaluation.overall["recall"], 9),
+        len(evaluation.by_item()),
+        sum(row["items"] for row in evaluation.by_ideal_cluster().to_dicts()),
+    )
+
+
+LARGE = {str(n): n // 2 for n in range(100)}
+VERSIONS = {3: (3, 1.0, 3, 3), 100: (100, 0.5, 100, 100)}
+
+
+def versions():
+    small = pw.evaluate(ideal={"a": 1, "b": 1, "c": 1}, actual={"a": 1, "b": 1, "c": 1})
+    return small, pw.evaluate(ideal=LARGE, actual={item: n for n, item in enumerate(LARGE)})
+
+
+def test_a_loaded_run_answers_for_one_version(tmp_path):
+    small, large = versions()
+    path = small.save(tmp_path / "run")
+    for verify in (True, False):
+        loaded = pw.load(path, verify=verify)
+        large.save(path, overwrite=True)
+        assert answers(loaded) == VERSIONS[3]
+        assert answers(pw.load(path)) == VERSIONS[100]
+        small.save(path, overwrite=True)
+        assert answers(loaded) == VERSIONS[3]
+    shutil.rmtree(path)
+    assert answers(loaded) == VERSIONS[3]
+
+
+def test_a_reader_beside_two_writers_sees_one_version_at_a_time(tmp_path):
+    path = versions()[0].save(tmp_path / "run")
+    is_over = threading.Event()
+
+    def write(evaluation):
+        times = 0
+        while not is_over.is_set():
+            evaluation.save(path, overwrite=True)
+            times += 1
+        return times
+
+    with ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(write, evaluation) for evaluation in versions()]
+        try:
+            seen = [answers(loaded) for loaded in (pw.load(path, verify=n % 2 == 0) for n in range(30))]
+        finally:
+            is_over.set()
+        assert all(writer.result() > 1 for writer in writers)
+    assert {*seen} <= {*VERSIONS.values()}
+    assert len({*seen}) == 2
+    assert answers(pw.load(path)) in VERSIONS.values()
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_frame_outlives_the_evaluation_that_it_came_from(tmp_path):
+    path = versions()[0].save(tmp_path / "run")
+    frame = pw.load(path).by_item().lazy()
+    others = [pw.load(path).overall["recall"] for _ in range(3)]
+    assert others == [1.0] * 3
+    assert len(frame.collect()) == 3
+
+
+def test_many_loaded_runs_do_not_use_up_the_files_of_a_process(tmp_path):
+    path = versions()[0].save(tmp_path / "run")
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(100):
+        pw.load(path, verify=False)
+    gc.collect()
+    assert len(list(Path("/dev/fd").iterdir())) < before + 100
+
+
+def test_a_loaded_comparison_is_of_one_version(tmp_path, monkeypatch):
+    ideal = {"a": 1, "b": 1, "c": 1}
+    one = pw.compare(ideal=ideal, variants={"x": ideal, "y": ideal})
+    other = pw.compare(ideal=ideal, variants={"x": {"a": 1, "b": 2, "c": 3}, "y": {"a": 1, "b": 2, "c": 3}})
+    path = one.save(tmp_path / "both")
+    load = comparing.load
+
+    def replace_afterwards(*args, **options):
+        loaded = load(*args, **options)
+        monkeypatch.setattr(comparing, "load", load)
+        other.save(path, overwrite=True)
+        return loaded
+
+    monkeypatch.setattr(comparing, "load", replace_afterwards)
+    loaded = pw.load_comparison(path)
+    assert {round(e.overall["recall"], 9) for e in loaded.evaluations.values()} == {round(1 / 3, 9)}

@@ -30,6 +30,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, sum_up
 from pointwise.core.metrics import Metric
 from pointwise.engines.queries import only_row
+from pointwise.engines.turns import later
 from pointwise.errors import UsageError
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals, read_intervals
@@ -40,14 +41,8 @@ def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: f
     row = only_row(evidence.estimate(evidence.measured(metrics), (), metrics), evidence.engine)
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
-    return Overall(
-        row[ITEMS],
-        row[WEIGHT],
-        values,
-        undefined,
-        lambda: _overall_intervals(evidence, metrics, confidence),
-        evidence.sample,
-    )
+    find_intervals = later(evidence.engine, lambda: _overall_intervals(evidence, metrics, confidence))
+    return Overall(row[ITEMS], row[WEIGHT], values, undefined, find_intervals, evidence.sample)
 
 
 def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence: float) -> dict[str, Interval]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -16,8 +14,9 @@ from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.metrics import find_metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.files import is_address, whole_file
+from pointwise.engines.files import as_path, is_address, whole_file
 from pointwise.engines.queries import count
+from pointwise.engines.turns import LateProperty, in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import MISSING, format_count, format_metric, format_weight
@@ -33,6 +32,7 @@ SHOWN_ROWS = 10
 _MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
+@in_turn("engine")
 @dataclass(frozen=True, repr=False)
 class MetricTable:
     """Rows of metrics, computed when they are looked at.
@@ -163,10 +163,10 @@ class MetricTable:
         The file appears when it is complete. On Spark, Parquet is a folder of parts, and its path may be an address
         that the cluster can write to, such as `s3a://lake/items.parquet`.
         """
-        if is_address(path):
+        if is_address(as_path(path)):
             self.engine.write(self.lazy(), os.fspath(path))
             return
-        with whole_file(Path(path)) as unfinished:
+        with whole_file(path) as unfinished:
             self.engine.write(self.lazy(), unfinished)
 
     def __len__(self) -> int:
@@ -223,7 +223,7 @@ class Overall:
         value = self.values[metric]
         return float("nan") if value is None else value
 
-    @cached_property
+    @LateProperty
     def intervals(self) -> Mapping[str, Interval]:
         """Where each metric may lie, computed when first asked for; empty if intervals were turned off."""
         return self.find_intervals() if self.find_intervals else {}

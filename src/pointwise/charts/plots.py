@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise.charts import circles, flows, quality, variants
 from pointwise.charts.style import ChartRow, LayeredChart
+from pointwise.engines.turns import in_turn
 
 if TYPE_CHECKING:
     from pointwise.comparison.comparison import Comparison
     from pointwise.evaluation import Evaluation
 
 
+@in_turn("evaluation.engine")
 @dataclass(frozen=True)
 class EvaluationPlots:
     """The charts of an evaluation. `pointwise.charts` explains their parameters."""
@@ -49,6 +51,7 @@ class EvaluationPlots:
         return flows.flow(self.evaluation, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster)
 
 
+@in_turn("comparison.engine")
 @dataclass(frozen=True)
 class ComparisonPlots:
     """The charts of a comparison. `pointwise.charts` explains their parameters."""

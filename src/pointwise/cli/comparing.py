@@ -80,10 +80,11 @@ def compare(
     """
     settings = options.read_settings(locals())
     from pointwise.comparison.comparing import compare as compare_clusterings
-    from pointwise.comparison.comparison import check_comparison_place
+    from pointwise.store.manifest import COMPARISON
+    from pointwise.store.places import check_place
 
     if save is not None:
-        check_comparison_place(Path(save), overwrite=overwrite)
+        check_place(save, overwrite=overwrite, kind=COMPARISON)
     truth, named = _read_variants(ideal, variants)
     with progress("reading", "aligning", "cross-tabulating", "writing"):
         comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on, **settings)
@@ -101,9 +102,9 @@ def compare(
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """Name the variants; a stored run in the place of the truth is one of them."""
-    from pointwise.store.manifest import is_stored
+    from pointwise.store.places import kind_at
 
-    is_run = is_stored(ideal.partition("=")[2] or ideal)
+    is_run = kind_at(ideal.partition("=")[2] or ideal) is not None
     return (None, name_sources([ideal, *variants])) if is_run else (ideal, name_sources(variants))
 
 

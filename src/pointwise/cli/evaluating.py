@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,10 +74,10 @@ def evaluate(
     """
     settings = options.read_settings(locals())
     from pointwise.evaluation import evaluate as evaluate_clustering
-    from pointwise.store.runs import check_place
+    from pointwise.store.places import check_place
 
     if save is not None:
-        check_place(Path(save), overwrite=overwrite)
+        check_place(save, overwrite=overwrite)
     with (
         progress("reading", "aligning", "cross-tabulating", "writing"),
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),

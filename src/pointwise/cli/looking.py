@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,8 +106,9 @@ def show(
 def is_comparison(path: str) -> bool:
     """Tell whether a folder is a stored comparison."""
     from pointwise.store.manifest import COMPARISON
+    from pointwise.store.places import kind_at
 
-    return (Path(path) / COMPARISON).is_file()
+    return kind_at(path) is COMPARISON
 
 
 def _put_comparison(path: str, kind: Format, *, limit: int | None, others: tuple[Any, ...]) -> None:

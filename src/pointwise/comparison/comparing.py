@@ -19,7 +19,7 @@ from pointwise.evaluation import Evaluation, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice
 from pointwise.inputs.tables import open_source
-from pointwise.store.manifest import is_stored
+from pointwise.store.places import kind_at
 from pointwise.text.values import format_count
 from pointwise.uncertainty.intervals import CONFIDENCE, check_confidence
 
@@ -204,7 +204,7 @@ def _open_once(reading: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
 def _as_evaluation(variant: Any, engine: Engine) -> Evaluation | None:
     if isinstance(variant, Evaluation):
         return rehome(variant, engine)
-    if isinstance(variant, (str, os.PathLike)) and is_stored(variant):
+    if isinstance(variant, (str, os.PathLike)) and kind_at(variant) is not None:
         return load(variant, engine=engine)
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -47,19 +46,21 @@ from pointwise.core.sample import Sample
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
 from pointwise.engines.queries import from_rows
-from pointwise.errors import NotFoundError, RunError, UsageError
+from pointwise.engines.turns import in_turn
+from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
 from pointwise.inputs.options import On
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
-from pointwise.store.atomic import whole_folder
-from pointwise.store.manifest import COMPARISON
-from pointwise.store.runs import check_mounted
+from pointwise.store.contents import describe_file, open_folder, steadily
+from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, now, write_manifest
+from pointwise.store.places import find_place, stored_folder
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
+from pointwise.version import __version__
 
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots
@@ -69,6 +70,7 @@ _ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
 _TWO = 2
 
 
+@in_turn("engine")
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """Several clusterings against one truth.
@@ -332,22 +334,22 @@ class Comparison:
             path: The folder to make.
             overwrite: Whether to replace a comparison that is there already.
         """
-        target = Path(path)
-        check_comparison_place(target, overwrite=overwrite)
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
-        facts = {
-            "format_version": 1,
-            "variants": folders,
-            "baseline": self.baseline,
-            "on": self.on,
-            "notes": list(self.notes),
-            "confidence": self.confidence,
-        }
-        with whole_folder(target, overwrite=overwrite) as folder:
+        with stored_folder(path, COMPARISON, overwrite=overwrite) as folder:
             for name, inside in folders.items():
                 self.evaluations[name].save(folder / inside)
-            (folder / COMPARISON).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        return target
+            manifest = ComparisonManifest(
+                pointwise_version=__version__,
+                created=now(),
+                variants=folders,
+                baseline=self.baseline,
+                on=self.on,
+                notes=self.notes,
+                confidence=self.confidence,
+                manifests={f"{f}/{RUN.file}": describe_file(folder / f / RUN.file) for f in folders.values()},
+            )
+            write_manifest(folder, manifest)
+        return Path(path)
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -374,7 +376,7 @@ class Comparison:
         return report_comparison(self, path, title=title)
 
     def close(self) -> None:
-        """Let go of what the engine holds for this comparison."""
+        """Let go of what the engine holds for this comparison, which cannot be used any more."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -492,50 +494,26 @@ def load_comparison(path: str | os.PathLike[str], *, engine: Engine | str | None
     """Load a stored comparison. It answers everything that the comparison did when it was saved.
 
     Raises:
-        RunError: It is not a whole comparison.
+        NotFoundError: There is no such folder.
+        RunError: It is not a comparison, is incomplete or was changed, or only another pointwise can read it.
     """
-    folder = Path(path)
-    facts = _read_facts(folder)
-    engine = choose_engine(engine)
-    evaluations = {name: load(folder / inside, engine=engine) for name, inside in facts["variants"].items()}
+    folder, chosen = find_place(path), choose_engine(engine)
+
+    def read() -> tuple[ComparisonManifest, dict[str, Evaluation]]:
+        with open_folder(folder, COMPARISON, ComparisonManifest, verify=True) as found:
+            runs = found.manifest.variants
+            return found.manifest, {name: load(folder / inside, engine=chosen) for name, inside in runs.items()}
+
+    manifest, evaluations = steadily(folder, COMPARISON, read)
     return Comparison(
         evaluations,
-        engine,
+        chosen,
         next(iter(evaluations.values())).metrics,
-        baseline=facts["baseline"],
-        on=facts["on"],
-        notes=tuple(facts["notes"]),
-        confidence=facts["confidence"],
+        baseline=manifest.baseline,
+        on=manifest.on,
+        notes=manifest.notes,
+        confidence=manifest.confidence,
     )
-
-
-def _read_facts(folder: Path) -> dict[str, Any]:
-    try:
-        facts: dict[str, Any] = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunError(f"There is no stored comparison {str(folder)!r}: it has no {COMPARISON}.") from None
-    except (OSError, ValueError) as error:
-        raise RunError(f"The comparison {str(folder)!r} cannot be read: {error}") from error
-    if facts.get("format_version") != 1:
-        raise RunError(f"The comparison {str(folder)!r} was made by a newer pointwise. Update pointwise to read it.")
-    return facts
-
-
-def check_comparison_place(target: Path, *, overwrite: bool) -> None:
-    """Make sure that a comparison may be stored at a place, before the work is done.
-
-    Raises:
-        RunError: There is something that must not be replaced, or a comparison cannot be stored there at all.
-    """
-    check_mounted(target)
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if not (target / COMPARISON).is_file():
-        raise RunError(f"{str(target)!r} is there already and is not a comparison that could be replaced.")
-    if not overwrite:
-        raise RunError(
-            f"There is a comparison {str(target)!r} already. Choose another name, or replace it with overwrite=True."
-        )
 
 
 def _titled(title: str, pairs: Sequence[Pair]) -> str:

@@ -14,6 +14,7 @@ from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, total
+from pointwise.engines.turns import LateProperty, later
 from pointwise.inputs.reading import Inputs
 
 
@@ -42,7 +43,7 @@ class Coverage:
     actual_clusters_touched: int
     count_actual_clusters: Callable[[], int] = field(repr=False, compare=False)
 
-    @cached_property
+    @LateProperty
     def actual_clusters(self) -> int:
         """Number of actual clusters. Counting them takes a pass over all actual items, so it waits for a need."""
         return self.count_actual_clusters()
@@ -127,7 +128,7 @@ class Scope:
             ideal_clusters=_distinct(is_ideal, IDEAL, self.engine),
             ideal_clusters_touched=_distinct(alignment.common_items(pairs), IDEAL, self.engine),
             actual_clusters_touched=_distinct(alignment.common_items(pairs), ACTUAL, self.engine),
-            count_actual_clusters=lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine),
+            count_actual_clusters=later(self.engine, lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine)),
         )
 
     def _outside(self) -> tuple[int, float | None]:

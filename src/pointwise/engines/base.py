@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals.stable.v2 as nw
 
+from pointwise.engines.files import OpenFile
+
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+CLOSED = "This result was closed, by close() or at the end of a with block. Evaluate or load again."
 
 
 class Load(Protocol):
@@ -63,6 +69,13 @@ class Engine(Protocol):
         """Open a path, a glob, several paths or a table in memory."""
         ...
 
+    def pin(self, files: Sequence[OpenFile]) -> Source:
+        """Open Parquet files so that what they hold now is read, or an error says that they were replaced.
+
+        The files need not stay open after the call.
+        """
+        ...
+
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result, on disk where memory does not suffice."""
         ...
@@ -82,6 +95,14 @@ class Engine(Protocol):
         """Compute a frame straight into a file, in the format that the path's ending says."""
         ...
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Use the engine for several verbs and all frames between them, alone if it serves one thread at a time.
+
+        Raises:
+            EngineError: It was closed.
+        """
+        ...
+
     def close(self) -> None:
-        """Let go of everything that was checkpointed."""
+        """Let go of everything that was checkpointed. The engine and its frames cannot be used any more."""
         ...

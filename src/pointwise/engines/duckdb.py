@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import tempfile
 import threading
+import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +21,7 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from pointwise.engines import arrow, files
-from pointwise.engines.base import Source
+from pointwise.engines.base import CLOSED, Source
 from pointwise.errors import EngineError, SourceError, UsageError
 from pointwise.text.values import format_count
 
@@ -35,10 +38,12 @@ class DuckDBEngine:
     name = "duckdb"
 
     def __init__(self, *, memory_limit: str | None = None, threads: int | None = None) -> None:
-        if memory_limit is None and threads is None:
-            self._connection = _shared_database().cursor()
-        else:
-            self._connection = _start_database(memory_limit=memory_limit, threads=threads)
+        has_limits = memory_limit is not None or threads is not None
+        self._database = _Database(memory_limit=memory_limit, threads=threads) if has_limits else _shared_database()
+        self._connection = self._database.connection.cursor()
+        self._handles: list[int] = []
+        self._lock = threading.RLock()
+        self._is_closed = False
         # After two seconds a bar would get into what the program prints. It is a setting of each connection.
         self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
@@ -48,6 +53,29 @@ class DuckDBEngine:
         if files.is_path(source):
             return self._read_files(files.find_files(source))
         return self._read_table(source)
+
+    def pin(self, opened: Sequence[files.OpenFile]) -> Source:
+        """Open Parquet files by handles of our own, which mean the same files whatever their names come to mean."""
+        handles = [os.dup(file.handle) for file in opened]
+        if not self._handles:
+            weakref.finalize(self, _let_go, self._connection, self._handles)
+            _pinning.append(self)
+        self._handles += handles
+        # Where there are no names for handles, on Windows, an open file cannot be replaced.
+        named = [_HANDLES / str(h) if _HANDLES.is_dir() else f.path for h, f in zip(handles, opened, strict=True)]
+        name = _name([file.path for file in opened])
+        with _translated_errors(name):
+            columns, load = self._read_parquet(tuple(named))
+        return Source(name, columns, load)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Use the connection, which serves one thread at a time."""
+        with self._lock:
+            if self._is_closed:
+                raise EngineError(CLOSED)
+            with _translated_errors():
+                yield
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result as a temporary table."""
@@ -76,8 +104,11 @@ class DuckDBEngine:
             frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
 
     def close(self) -> None:
-        """Let go of everything that was checkpointed."""
-        self._connection.close()
+        """Let go of everything that was checkpointed, once no other thread is at work."""
+        with self._lock:
+            self._is_closed = True
+            _let_go(self._connection, self._handles)
+            self._database.close()
 
     def _read_table(self, table: Any) -> Source:
         name, take = arrow.open_table(table)
@@ -89,7 +120,7 @@ class DuckDBEngine:
         return Source(name, arrow.column_names(table), load)
 
     def _read_files(self, found: tuple[Path, ...]) -> Source:
-        name = str(found[0]) if len(found) == 1 else f"{found[0]} and {format_count(len(found) - 1, 'more file')}"
+        name = _name(found)
         readers = {
             "parquet": self._read_parquet,
             "csv": self._read_csv,
@@ -184,33 +215,69 @@ def _copy_options(path: Path | str) -> str:
     return _COPY_OPTIONS[target.ending] + (", COMPRESSION gzip" if target.is_gzip else "")
 
 
-_lock = threading.Lock()
-_shared: list[duckdb.DuckDBPyConnection] = []
+def _name(found: Sequence[Path]) -> str:
+    return str(found[0]) if len(found) == 1 else f"{found[0]} and {format_count(len(found) - 1, 'more file')}"
 
 
-def _shared_database() -> duckdb.DuckDBPyConnection:
-    with _lock:
-        if not _shared:
-            _shared.append(_start_database())
-        return _shared[0]
+_HANDLES = Path("/dev/fd")  # names of the files that a process has open
+
+# A frame that was handed out does not keep its engine. The latest engines that pin files live on, so that such a frame
+# can be used for a while; of an older one, connection and handles are closed together, so that the frame fails rather
+# than reads another file under the same handle.
+_pinning: deque[DuckDBEngine] = deque(maxlen=32)
 
 
-_databases = itertools.count()
+def _let_go(connection: duckdb.DuckDBPyConnection, handles: list[int]) -> None:
+    connection.close()
+    while handles:
+        os.close(handles.pop())
 
 
-def _start_database(*, memory_limit: str | None = None, threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    folder = Path(tempfile.gettempdir()) / f"pointwise-{os.getpid()}-{next(_databases)}"
-    config: dict[str, Any] = {"preserve_insertion_order": False, "temp_directory": str(folder)}
-    if memory_limit is not None:
-        config["memory_limit"] = memory_limit
-    if threads is not None:
-        config["threads"] = threads
+class _Database:
+    """An in-memory database with a folder to spill to that only this user can read."""
+
+    def __init__(self, *, memory_limit: str | None = None, threads: int | None = None, is_shared: bool = False) -> None:
+        self._is_shared = is_shared
+        self._folder = _make_spill_folder()
+        self._remove = weakref.finalize(self, _remove_folder, self._folder, os.getpid())
+        config: dict[str, Any] = {"preserve_insertion_order": False, "temp_directory": self._folder}
+        limits = {"memory_limit": memory_limit, "threads": threads}
+        given = {name: value for name, value in limits.items() if value is not None}
+        try:
+            self.connection = duckdb.connect(config=config | given)
+        except duckdb.Error as error:
+            self._remove()
+            said = " and ".join(f"{name}={value!r}" for name, value in given.items())
+            raise UsageError(f"DuckDB cannot start with {said}: {_first_line(error)}") from error
+
+    def close(self) -> None:
+        """Let go of everything, unless other engines share it."""
+        if not self._is_shared:
+            self.connection.close()
+            self._remove()
+
+
+def _make_spill_folder() -> str:
     try:
-        return duckdb.connect(config=config)
-    except duckdb.Error as error:
-        given = {"memory_limit": memory_limit, "threads": threads}
-        limits = " and ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-        raise UsageError(f"DuckDB cannot start with {limits}: {_first_line(error)}") from error
+        return tempfile.mkdtemp(prefix="pointwise-")
+    except OSError as error:
+        raise EngineError(f"There is no temporary folder to write to: {files.say_why(error)}. Set TMPDIR.") from error
+
+
+def _remove_folder(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # not in a process that was forked from it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_starting = threading.Lock()
+_shared: list[_Database] = []
+
+
+def _shared_database() -> _Database:
+    with _starting:
+        if not _shared:
+            _shared.append(_Database(is_shared=True))
+        return _shared[0]
 
 
 _RAGGED = re.compile(
@@ -232,6 +299,8 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
         ) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
+    except duckdb.ConnectionException as error:
+        raise EngineError(CLOSED) from error
     except RuntimeError as error:
         # What DuckDB raises when Ctrl-C reaches a query that is under way.
         if str(error) == "Query interrupted":

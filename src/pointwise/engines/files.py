@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import errno
 import glob
+import hashlib
 import io
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pointwise.errors import SourceError, UsageError
+from pointwise.errors import OutputError, PointwiseError, SourceError, UsageError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -186,13 +189,113 @@ def _open_text(path: Path) -> io.TextIOWrapper:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to, and rename it when the writing went well."""
-    if not path.parent.is_dir():
-        raise UsageError(f"Cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
-    if path.is_dir():
-        raise UsageError(f"Cannot write {str(path)!r}: it is a folder. Remove it first, or choose another name.")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".pointwise-") as folder:
-        unfinished = Path(folder) / path.name
-        yield unfinished
-        unfinished.replace(path)
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name to write to, and rename it when the writing went well.
+
+    Raises:
+        UsageError: The path cannot be that of a file.
+        OutputError: The system refuses to write the file.
+    """
+    target = as_path(path)
+    try:
+        if not target.parent.is_dir():
+            raise UsageError(f"Cannot write {str(target)!r}: there is no folder {str(target.parent)!r}.")
+        if target.is_dir():
+            raise UsageError(f"Cannot write {str(target)!r}: it is a folder. Remove it first, or choose another name.")
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pointwise-") as folder:
+            unfinished = Path(folder) / target.name
+            yield unfinished
+            unfinished.replace(target)
+    except PointwiseError:
+        raise
+    except OSError as error:
+        raise OutputError(f"Cannot write {str(target)!r}: {say_why(error)}.") from error
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that the system can be asked about.
+
+    Raises:
+        UsageError: It is not a path, or one that no file can have.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+        raise UsageError(f"A path is needed, as text or a pathlib.Path, not {type(path).__name__}.")
+    text = os.fspath(path)
+    try:
+        is_possible = bool(text) and b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise UsageError(f"{text!r} cannot be the path of a file or folder.")
+    return Path(path)
+
+
+def say_why(error: Exception) -> str:
+    """Say in a few words why the system refused a path or a file."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that was opened, so that it can be read whatever its name means later."""
+
+    path: Path
+    handle: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return os.fstat(self.handle).st_size
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What tells it from any other file, also from one that takes its name."""
+        found = os.fstat(self.handle)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def read(self) -> bytes:
+        """Return all that it holds."""
+        with self._from_start() as file:
+            return file.read()
+
+    def checksum(self) -> str:
+        """Compute the SHA-256 of all that it holds."""
+        with self._from_start() as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _from_start(self) -> io.BufferedReader:
+        file = open(self.handle, "rb", closefd=False)  # noqa: SIM115
+        file.seek(0)
+        return file
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[OpenFile]:
+    """Open a plain file; neither a link nor a pipe, which would wait for a writer.
+
+    Raises:
+        OSError: It is not one, or it cannot be opened.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} is a link")
+    handle = os.open(path, os.O_RDONLY | _OPTIONS)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, f"{path.name} is not a file")
+        yield OpenFile(path, handle)
+    finally:
+        os.close(handle)
+
+
+def identity_of(path: Path) -> tuple[int, ...] | None:
+    """Return the identity of the plain file that has a name now, if there is one that can be opened."""
+    try:
+        with opened(path) as file:
+            return file.identity
+    except OSError:
+        return None
+
+
+_OPTIONS = 0  # as far as the system knows them; Windows would translate line ends
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+    _OPTIONS |= getattr(os, _name, 0)

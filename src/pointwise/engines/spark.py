@@ -21,8 +21,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pointwise.engines import arrow, files
-from pointwise.engines.base import Source, is_spark_frame
-from pointwise.errors import EngineError, SourceError, UsageError
+from pointwise.engines.base import CLOSED, Source, is_spark_frame
+from pointwise.errors import EngineError, RunError, SourceError, UsageError
 from pointwise.progress import current_phase
 
 try:
@@ -59,6 +59,8 @@ class SparkEngine:
     ) -> None:
         self.session = session or _start_session(master, conf or {})
         self._held: list[Any] = []
+        self._pinned: dict[Path, tuple[int, ...]] = {}
+        self._is_closed = False
 
     def read(self, source: Any) -> Source:
         """Open a path, a glob, several paths, a Spark data frame or a table in memory."""
@@ -68,6 +70,39 @@ class SparkEngine:
             return self._read_paths([os.fspath(s) for s in (source if isinstance(source, (list, tuple)) else [source])])
         name, take = arrow.open_table(source)
         return Source(name, arrow.column_names(source), lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
+
+    def pin(self, opened: Sequence[files.OpenFile]) -> Source:
+        """Open Parquet files, and remember which they are: executors read them by name, at any later time."""
+        self._pinned = {file.path: file.identity for file in opened} | self._pinned
+        paths = [str(file.path) for file in opened]
+        with self._unchanged(), self._described(), _translated_errors(paths[0]):
+            columns, load = self._read_parquet([_escaped(path) for path in paths])
+        return Source(paths[0], columns, load)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Use the session, which serves any number of threads."""
+        if self._is_closed:
+            raise EngineError(CLOSED)
+        with _translated_errors():
+            yield
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Make sure, before and after, that no pinned file was replaced."""
+        self._check_pinned()
+        try:
+            yield
+        finally:  # also if the work failed, because this may be why
+            self._check_pinned()
+
+    def _check_pinned(self) -> None:
+        for path, identity in self._pinned.items():
+            if files.identity_of(path) != identity:
+                raise RunError(
+                    f"{str(path)!r} was replaced or removed after it was loaded. Load the run again, with an engine of "
+                    "its own."
+                )
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
@@ -86,14 +121,14 @@ class SparkEngine:
 
     def collect(self, frame: nw.LazyFrame) -> pa.Table:
         """Compute a small frame and fetch it."""
-        with self._described(), _translated_errors():
+        with self._unchanged(), self._described(), _translated_errors():
             return frame.to_native().toArrow()
 
     def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
         """Compute a frame into a folder of Parquet parts, or into one text file."""
         target = files.target_of(path)
         native = frame.to_native()
-        with self._described(), _translated_errors(str(path), verb="written"):
+        with self._unchanged(), self._described(), _translated_errors(str(path), verb="written"):
             if target.ending == ".parquet":
                 native.write.parquet(str(path), compression="zstd")
             elif files.is_address(path):
@@ -103,6 +138,7 @@ class SparkEngine:
 
     def close(self) -> None:
         """Let go of everything that Spark holds for this engine. The session lives on."""
+        self._is_closed = True
         while self._held:
             with _translated_errors():
                 self._held.pop().unpersist()

@@ -60,7 +60,6 @@ def _hash(text: str) -> str:
 
 def write_page(html: str, path: str | os.PathLike[str]) -> Path:
     """Write a page; the file appears when it is complete."""
-    target = Path(path)
-    with whole_file(target) as unfinished:
+    with whole_file(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8")
-    return target
+    return Path(path)

@@ -1,20 +1,43 @@
-"""Folders that appear whole or not at all."""
+"""Folders that appear whole or not at all.
+
+A folder is filled in a workspace: a hidden folder beside its place, which only this user can read. The workspace holds
+a marker that this process keeps locked as long as it lives, so that a workspace without a living owner is known for
+what it is, whatever its name. What the new folder replaces is looked at before the work, at the swap and after it, and
+is removed only if the caller knows all that it holds.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-try:
+from pointwise.errors import PointwiseError
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+else:
     import fcntl
-except ImportError:  # pragma: no cover  # Windows has no such locks; there, leftovers stay until someone removes them
-    fcntl = None  # type: ignore[assignment]
+
+Check = Callable[[Path], None]
+"""Raises a PointwiseError if what is at a path must not be replaced."""
+
+Remove = Callable[[Path], None]
+"""Removes what a check has allowed to replace, and leaves everything else."""
+
+_PREFIX = ".pointwise-"
+_MARKER = "pointwise-unfinished.json"
+_COMPLETE = "complete"  # from here on a workspace holds whole folders, of which one may be somebody else's
+_NEW, _OLD = "new", "old"
+_PATIENCE = 5.0  # seconds to wait for a living process that stands between two renames
 
 _IS_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
@@ -23,53 +46,124 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 @contextmanager
-def whole_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
+def whole_folder(path: Path, *, check: Check, remove: Remove) -> Iterator[Path]:
     """Give an empty folder to fill, and put it in place when the filling went well.
 
-    Until then it stands beside its place under a hidden name. If the process dies, it stays there and is removed
-    when the same place is written again.
+    Args:
+        path: The place. If it is a link, the place is what it leads to.
+        check: Decides whether what is at the place may be replaced; asked before the work and again at the swap.
+        remove: Removes what was replaced.
 
     Raises:
-        FileExistsError: There is something at the place, and it must not be replaced.
+        PointwiseError: The check refused before the work began.
+        FileExistsError: Something appeared at the place meanwhile that must not be replaced.
+        OSError: The folder cannot be written.
     """
-    path = Path(os.path.realpath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{path.name[:100]}.unfinished-"
-    _remove_leftovers(path.parent, prefix)
-    unfinished = path.parent / (prefix + secrets.token_hex(8))
-    unfinished.mkdir()
-    lock = _lock(unfinished)
+    place = Path(os.path.realpath(path))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    recover(place, remove)
+    check(place)
+    with _workspace(place, remove) as space:
+        yield space / _NEW
+        _flush_all(space / _NEW)
+        _put_in_place(space, place, check)
+        _flush(place.parent)
+
+
+@contextmanager
+def _workspace(place: Path, remove: Remove) -> Iterator[Path]:
+    space = place.parent / (_PREFIX + secrets.token_hex(8))
+    space.mkdir(mode=0o700)
+    (space / _NEW).mkdir()
+    marker = os.open(space / _MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
-        yield unfinished
-        _flush_all(unfinished)
-        _put_in_place(unfinished, path, overwrite=overwrite)
-        _flush(path.parent)
+        _try_lock(marker)  # before there is anything to recognise
+        os.write(marker, json.dumps({"what": "unfinished", "place": place.name}).encode())
+        yield space
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        _clear(space, remove)
+        os.close(marker)
 
 
-def _lock(folder: Path) -> int | None:
-    """Mark a folder as in use; the system takes the mark away when this process ends, however it ends."""
-    if fcntl is None:  # pragma: no cover
-        return None
-    handle = os.open(folder, os.O_RDONLY)
+def _try_lock(handle: int) -> bool:
+    """Mark a file as in use; the system takes the mark away when this process ends, however it ends."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":  # pragma: no cover
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        return False
+    return True
+
+
+def _clear(space: Path, remove: Remove) -> None:
+    """Empty a workspace. What is left when somebody else's files got into it stays where it is."""
+    if (space / _COMPLETE).exists():
+        for folder in (space / _NEW, space / _OLD):
+            if os.path.lexists(folder):
+                with suppress(OSError, PointwiseError):
+                    remove(folder)
+    else:
+        shutil.rmtree(space / _NEW, ignore_errors=True)
+    if not any(os.path.lexists(space / name) for name in (_NEW, _OLD)):
+        shutil.rmtree(space, ignore_errors=True)
+
+
+def recover(place: Path, remove: Remove) -> None:
+    """Finish what a process that died has begun at a place: complete its swap, and remove its workspace."""
+    for space, intended in list(_workspaces(place.parent)):
+        if intended == place:
+            with suppress(OSError):
+                _take_over(space, place, remove)
+
+
+def has_workspace(names: Iterable[str]) -> bool:
+    """Tell whether one of the names in a folder may be that of a workspace."""
+    return any(name.startswith(_PREFIX) for name in names)
+
+
+def recover_inside(folder: Path, remove: Remove) -> None:
+    """Finish what processes that died have begun anywhere directly inside a folder."""
+    for _, place in list(_workspaces(folder)):
+        recover(place, remove)
+
+
+def _workspaces(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """List the workspaces in a folder that have our marker, each with the place that it is for."""
+    try:
+        found = [f for f in folder.iterdir() if f.name.startswith(_PREFIX)]
+    except OSError:
+        return
+    for space in found:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            content = json.loads((space / _MARKER).read_bytes())
+            if content["what"] == "unfinished":
+                yield space, folder / content["place"]
+
+
+def _take_over(space: Path, place: Path, remove: Remove) -> None:
+    handle = os.open(space / _MARKER, os.O_RDWR)
+    try:
+        if _wait_for_lock(handle, lambda: _is_between_renames(space, place)):
+            if _is_between_renames(space, place):
+                (space / _NEW).rename(place)
+            _clear(space, remove)
+    finally:
         os.close(handle)
-        return None
-    return handle
 
 
-def _remove_leftovers(parent: Path, prefix: str) -> None:
-    for folder in [f for f in parent.iterdir() if f.name.startswith(prefix)]:
-        with suppress(OSError):
-            handle = _lock(folder)
-            if handle is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(handle)
+def _wait_for_lock(handle: int, is_worthwhile: Callable[[], bool]) -> bool:
+    end = time.monotonic() + _PATIENCE
+    while not _try_lock(handle):
+        if time.monotonic() > end or not is_worthwhile():
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _is_between_renames(space: Path, place: Path) -> bool:
+    return (space / _OLD).exists() and (space / _NEW).exists() and not os.path.lexists(place)
 
 
 def _flush_all(folder: Path) -> None:
@@ -89,28 +183,48 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _put_in_place(folder: Path, path: Path, *, overwrite: bool) -> None:
+def _put_in_place(space: Path, place: Path, check: Check) -> None:
+    (space / _COMPLETE).touch()
+    _flush(space)
     try:
-        folder.rename(path)  # which refuses to replace a folder that holds something
+        (space / _NEW).rename(place)  # which refuses to replace a folder that holds something
     except OSError as error:
         if error.errno not in _IS_TAKEN:
             raise
-        if not overwrite:
-            raise FileExistsError(errno.EEXIST, "There is something already", str(path)) from error
-        exchange(folder, path)
+        _check_again(check, place, place)
+        _swap(space, place, check)
 
 
-def exchange(one: Path, other: Path) -> None:
-    """Let two folders swap names, in one step where the system can do that."""
+def _check_again(check: Check, found: Path, place: Path) -> None:
     try:
-        _exchange_at_once(one, other)
+        check(found)
+    except PointwiseError as error:
+        raise FileExistsError(errno.EEXIST, "Something else was written there meanwhile", str(place)) from error
+
+
+def _swap(space: Path, place: Path, check: Check) -> None:
+    """Let the new folder and what is at its place change places, unless that turns out to be something else."""
+    new = space / _NEW
+    try:
+        exchange(new, place)
     except OSError as error:
         if error.errno not in _NO_EXCHANGE:
             raise
-        _exchange_by_renaming(one, other)
+        _swap_by_renaming(space, place, check)
+        return
+    try:
+        _check_again(check, new, place)
+    except BaseException:
+        exchange(new, place)
+        raise
 
 
-def _exchange_at_once(one: Path, other: Path) -> None:
+def exchange(one: Path, other: Path) -> None:
+    """Let two folders swap names in one step.
+
+    Raises:
+        OSError: The system or the file system cannot do that.
+    """
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         raise OSError(errno.ENOSYS, "This system cannot exchange names")
@@ -118,12 +232,13 @@ def _exchange_at_once(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
 
 
-def _exchange_by_renaming(one: Path, other: Path) -> None:
-    aside = one.with_name(one.name + "-replaced")
-    other.rename(aside)
+def _swap_by_renaming(space: Path, place: Path, check: Check) -> None:
+    """Swap in two steps. If the process dies between them, `recover` takes the second."""
+    old = space / _OLD
+    place.rename(old)
     try:
-        one.rename(other)
-    except OSError:
-        aside.rename(other)
+        _check_again(check, old, place)
+        (space / _NEW).rename(place)
+    except BaseException:
+        old.rename(place)
         raise
-    aside.rename(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import ITEMS, WEIGHT
 from pointwise.engines import Engine, choose_engine
+from pointwise.engines.files import as_path, say_why
 from pointwise.engines.queries import from_rows
-from pointwise.errors import NotFoundError, PointwiseError
-from pointwise.store.manifest import COMPARISON, MANIFEST
-from pointwise.store.runs import read_run
+from pointwise.errors import NotFoundError, PointwiseError, RunError
+from pointwise.store.atomic import has_workspace, recover_inside
+from pointwise.store.contents import open_folder, remove_stored
+from pointwise.store.manifest import COMPARISON, RUN, RunManifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,8 +38,8 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
     Raises:
         NotFoundError: There is no such folder.
     """
-    top = Path(path)
-    if not top.is_dir():
+    top = as_path(path)
+    if not _is_folder(top):
         raise NotFoundError(f"There is no folder {str(top)!r}.")
     rows = [_history_row(folder, top) for folder in _run_folders(top)]
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
@@ -45,25 +48,47 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
     return MetricTable("Runs", from_rows(table, engine), engine, order=(("created", False), ("run", False)))
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return False
+        raise RunError(f"The folder {str(path)!r} cannot be read: {say_why(error)}.") from error
+
+
 def _run_folders(top: Path) -> Iterator[Path]:
-    for folder, inside, files in os.walk(top):
+    def refuse(error: OSError) -> None:
+        if Path(error.filename) == top:  # of folders further down, those that can be read are listed
+            raise RunError(f"The folder {str(top)!r} cannot be read: {say_why(error)}.") from error
+
+    for folder, inside, files in os.walk(top, onerror=refuse):
+        if has_workspace(inside):
+            recover_inside(Path(folder), remove_stored)
+            inside[:] = [path.name for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
         inside[:] = [name for name in inside if not name.startswith(".")]
-        if COMPARISON in files:  # its runs are parts of it
+        if COMPARISON.file in files:  # its runs are parts of it
             inside.clear()
-        elif MANIFEST in files:
+        elif RUN.file in files:
             inside.clear()
             yield Path(folder)
 
 
 def _history_row(folder: Path, top: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {"run": str(folder.relative_to(top).as_posix()), "metrics": {}}
+    row: dict[str, Any] = {"run": _as_text(folder.relative_to(top).as_posix()), "metrics": {}}
     try:
-        _, manifest = read_run(folder, verify=False)
+        with open_folder(folder, RUN, RunManifest, verify=False) as run:
+            manifest = run.manifest
     except PointwiseError as error:
-        return row | {"problem": str(error)}
+        return row | {"problem": _as_text(str(error))}
     sizes = {ITEMS: manifest.overall[ITEMS], WEIGHT: manifest.overall[WEIGHT]}
     metrics = {name: manifest.overall[name] for name in manifest.metrics}
     return row | {"created": manifest.created, "metrics": metrics, "coverage": manifest.coverage, **sizes}
+
+
+def _as_text(name: str) -> str:
+    """Write what is not Unicode in the name of a folder with backslashes."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _history_table(rows: list[dict[str, Any]], metrics: list[str]) -> pa.Table:

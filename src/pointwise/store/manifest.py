@@ -1,63 +1,252 @@
-"""The manifest of a stored run: what was evaluated, how, with which result, and which files belong to it."""
+"""Manifests: what a stored folder is, what it says, and which files belong to it.
+
+A folder has one manifest, named after its kind (`run.json`, `comparison.json`). It lists every file with its size and
+checksum, and ends with a checksum of itself, so that no number in it can change unnoticed.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
-from pointwise.errors import NotFoundError, RunError
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, WEIGHT
+from pointwise.core.confusion import Totals
+from pointwise.core.coverage import Coverage
+from pointwise.engines.files import opened, say_why
+from pointwise.errors import NotFoundError, PointwiseError, RunError
+from pointwise.inputs.options import On, Options
+from pointwise.store.shapes import ShapeError, read_shape
 
-MANIFEST = "run.json"
-COMPARISON = "comparison.json"  # the same for a stored comparison, whose variants are runs in folders inside
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_FIRST_FORMAT = 1  # of pointwise 0.1, whose manifests have no checksum of their own
+_SEAL = "checksum"
+_ALWAYS_STORED = ("cells", "items")
+_ITEM_COLUMNS = (ITEM, IDEAL, ACTUAL, WEIGHT)
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A Parquet file of a run, as it was when it was written."""
+    """A file as it was when it was written."""
 
     bytes: int
-    rows: int
     sha256: str
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse facts that no file has."""
+        if self.bytes < 0 or (self.rows or 0) < 0 or not re.fullmatch("[0-9a-f]{64}", self.sha256):
+            raise ShapeError("the facts of a file", "its size, rows and checksum")
 
 
 @dataclass(frozen=True)
+class InputFile:
+    """A file that an input was read from, as it was then."""
+
+    path: str
+    bytes: int
+    modified: str
+
+
+@dataclass(frozen=True)
+class StoredInput:
+    """A table that was read for a run."""
+
+    name: str
+    columns: tuple[str, ...]
+    is_typed: bool
+    files: tuple[InputFile, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
+    """What the manifests of all kinds say.
+
+    Args:
+        pointwise_version: What wrote the folder.
+        created: When, in UTC.
+    """
+
+    kind: ClassVar[str]
+
+    pointwise_version: str
+    created: str
+
+    def __post_init__(self) -> None:
+        """Refuse a time that is none."""
+        try:
+            dt.datetime.fromisoformat(self.created)
+        except ValueError:
+            raise ShapeError("created", "a time") from None
+
+    @property
+    def files(self) -> Mapping[str, StoredFile]:
+        """Every file by its path inside the folder, without the manifest itself."""
+        raise NotImplementedError
+
+    @property
+    def folders(self) -> Iterable[str]:
+        """Names of folders inside that have manifests of their own."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunManifest(Manifest):
     """What `run.json` says.
 
     Args:
-        format_version: Of the folder's layout. A pointwise that knows only older ones does not read it.
-        pointwise_version: What wrote the run.
-        created: When, in UTC.
-        inputs: The tables that were read, by role: name, columns, and path, size and modification time of files.
+        inputs: The tables that were read, by role.
         options: The parameters that say how the inputs were read, with the policies.
+        slices: What to slice by: the columns or conditions of each slicing.
         metrics: Names of the metrics stored.
         totals: Number and weight of the items that the confusion matrices count.
         coverage: The numbers of `Coverage.to_dict`.
         overall: The numbers of `Overall.to_dict`.
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
+        tables: The files of every table. A table is one file or a folder of parts.
         sampled: What the values are estimates of and from; empty where they are those of the truth itself.
-        tables: Every file by its path inside the folder, by table. A table is one file or a folder of parts.
     """
 
-    format_version: int
-    pointwise_version: str
-    created: str
-    inputs: dict[str, Any]
-    options: dict[str, Any]
-    metrics: list[str]
-    totals: dict[str, float]
-    coverage: dict[str, Any]
-    overall: dict[str, Any]
+    kind: ClassVar[str] = "run"
+
+    inputs: dict[str, StoredInput]
+    options: Options
+    slices: tuple[tuple[str, ...], ...]
+    metrics: tuple[str, ...]
+    totals: Totals
+    coverage: dict[str, int | float | None]
+    overall: dict[str, int | float | None]
     slice_columns: dict[str, str]
+    tables: dict[str, dict[str, StoredFile]]
     sampled: str = ""
-    tables: dict[str, dict[str, StoredFile]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be read as a run."""
+        super().__post_init__()
+        for table in (*_ALWAYS_STORED, *(["design"] if self.is_sampled else [])):
+            _require(self.tables.get(table), f"tables.{table}", "there")
+        _check_names(self.files)
+        _require(all(self.slices), "slices", "lists of columns and conditions")
+        names, stored = set(self.slice_columns), list(self.slice_columns.values())
+        is_free = not {*names, *stored} & {*_ITEM_COLUMNS} and len(set(stored)) == len(stored)
+        _require(is_free, "slice_columns", "different from each other and from the columns of every run")
+        _require(min(self.totals.items, self.totals.weight) >= 0, "totals", "above zero")
+        _check_coverage(self.coverage)
+        for size in (ITEMS, WEIGHT):
+            _require(self.overall.get(size) is not None, f"overall.{size}", "a number")
+        _require(isinstance(self.overall[ITEMS], int), f"overall.{ITEMS}", "a whole number")
+        for metric in self.metrics:
+            _require(metric in self.overall, f"overall[{metric!r}]", "there")
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the run knows what each ideal cluster stands for."""
+        return self.options.sampling is not None and self.options.sampling.how != "complete"
+
+    @property
+    def files(self) -> dict[str, StoredFile]:
+        """Every file by its path inside the folder, without the manifest itself."""
+        return {name: facts for files in self.tables.values() for name, facts in files.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonManifest(Manifest):
+    """What `comparison.json` says.
+
+    Args:
+        variants: The folder of every variant's run, by the name of the variant.
+        baseline: The variant that others are measured against, if one was named.
+        on: Which items each variant was evaluated on.
+        notes: What to know before comparing the numbers.
+        confidence: How often the intervals of differences shall hold the true value.
+        manifests: The manifests of the runs.
+    """
+
+    kind: ClassVar[str] = "comparison"
+
+    variants: dict[str, str]
+    baseline: str | None
+    on: On
+    notes: tuple[str, ...]
+    confidence: float
+    manifests: dict[str, StoredFile]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be read as a comparison."""
+        super().__post_init__()
+        _require(self.variants, "variants", "there")
+        _require(len({*self.variants.values()}) == len(self.variants), "variants", "in folders of their own")
+        _require(all(len(PurePosixPath(f).parts) == 1 for f in self.variants.values()), "variants", "folders inside")
+        _require({*self.files} == {f"{f}/{RUN.file}" for f in self.folders}, "manifests", "those of the variants")
+        _check_names(self.files)
+        _require(self.baseline is None or self.baseline in self.variants, "baseline", "one of the variants")
+        _require(0 < self.confidence < 1, "confidence", "between 0 and 1")
+
+    @property
+    def files(self) -> dict[str, StoredFile]:
+        """The manifests of the runs inside, which list the rest."""
+        return self.manifests
+
+    @property
+    def folders(self) -> Iterable[str]:
+        """The folders of the variants."""
+        return self.variants.values()
+
+
+M = TypeVar("M", bound=Manifest)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of stored folder: how it is called, where its manifest is, and how to look at it."""
+
+    manifest: type[Manifest]
+    how_to_load: str
+
+    @property
+    def noun(self) -> str:
+        """What to call it."""
+        return self.manifest.kind
+
+    @property
+    def file(self) -> str:
+        """The name of its manifest."""
+        return f"{self.manifest.kind}.json"
+
+
+RUN = Kind(RunManifest, "load(...)")
+COMPARISON = Kind(ComparisonManifest, "load_comparison(...)")
+KINDS = (COMPARISON, RUN)
+
+
+def _require(holds: object, where: str, needed: str) -> None:
+    if not holds:
+        raise ShapeError(where, needed)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Refuse names of files that are not inside the folder, on any system."""
+    for name in names:
+        parts = name.split("/")
+        is_inside = all(part not in ("", ".", "..") and not set(part) & {"\\", ":", "\0"} for part in parts)
+        _require(is_inside and not name.startswith("/"), f"the file name {name!r}", "inside the folder")
+
+
+def _check_coverage(numbers: Mapping[str, int | float | None]) -> None:
+    """Refuse numbers that are not those of a coverage."""
+    hints = get_type_hints(Coverage)
+    shapes = {f.name: hints[f.name] for f in fields(Coverage) if f.compare} | {"actual_clusters": int}
+    for name, shape in shapes.items():
+        read_shape(shape, numbers.get(name), f"coverage.{name}")
+    _require(all(number is None or number >= 0 for number in numbers.values()), "coverage", "without negative numbers")
+    items = [numbers["ideal_items"] or 0, (numbers["common_items"] or 0) + (numbers["outside_items"] or 0)]
+    _require(all(items), "coverage", "that of a run with items")
 
 
 def now() -> str:
@@ -69,42 +258,21 @@ def _time(time: dt.datetime) -> str:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def describe_files(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Note path, size and modification time of input files."""
-    described = []
-    for path in paths:
-        stat = path.stat()
-        modified = _time(dt.datetime.fromtimestamp(stat.st_mtime, dt.UTC))
-        described.append({"path": str(path.absolute()), "bytes": stat.st_size, "modified": modified})
-    return described
-
-
-def describe_table(folder: Path, name: str) -> dict[str, StoredFile]:
-    """Note size, rows and checksum of the files that a table was written to."""
-    path = folder / f"{name}.parquet"
-    parts = sorted(p for p in path.rglob("*.parquet") if p.is_file()) if path.is_dir() else [path]
-    return {str(part.relative_to(folder).as_posix()): _describe(part) for part in parts}
-
-
-def _describe(path: Path) -> StoredFile:
-    return StoredFile(path.stat().st_size, _count_rows(path), _checksum(path))
-
-
-def _count_rows(path: Path) -> int:
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(path).num_rows)
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def describe_input(path: Path) -> InputFile:
+    """Note path, size and modification time of an input file."""
+    stat = path.stat()
+    name = str(path.absolute()).encode(errors="backslashreplace").decode()  # what is not Unicode cannot be JSON
+    return InputFile(name, stat.st_size, _time(dt.datetime.fromtimestamp(stat.st_mtime, dt.UTC)))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write `run.json`."""
-    text = json.dumps(asdict(manifest), indent=2, ensure_ascii=False, default=_plain, allow_nan=False)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    """Write the manifest, sealed with a checksum of all that it says."""
+    facts = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
+    if isinstance(manifest, RunManifest):
+        del facts["options"]["slices"]  # which stand in `slices`, as text
+    content = json.loads(json.dumps(facts, default=_plain, allow_nan=False))
+    text = json.dumps(content | {_SEAL: seal(content)}, indent=2, ensure_ascii=False)
+    (folder / f"{manifest.kind}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -112,79 +280,104 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def is_stored(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path is the folder of a stored run or a stored comparison."""
-    return any((Path(path) / name).is_file() for name in (MANIFEST, COMPARISON))
+def seal(content: Mapping[str, Any]) -> str:
+    """Compute the checksum of what a manifest says, however it is laid out."""
+    said = {name: value for name, value in content.items() if name != _SEAL}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read `run.json`.
+def kind_of(folder: Path) -> Kind | None:
+    """Tell what kind of stored folder a folder is, by the manifest that it has."""
+    return next((kind for kind in KINDS if _is_there(folder / kind.file)), None)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def read_manifest(folder: Path, manifest: type[M]) -> M:
+    """Read a manifest and make sure that it says what it said when it was written.
 
     Raises:
         NotFoundError: There is no such folder.
-        RunError: It holds no run, or one that cannot be read.
+        RunError: It holds nothing of that kind, or it cannot be trusted.
     """
-    if not folder.exists():
-        raise NotFoundError(f"There is no stored run {str(folder)!r}.")
-    if (folder / COMPARISON).is_file():
-        inside = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
-        runs = ", ".join(repr(str(run)) for run in inside)
-        raise RunError(
-            f"{str(folder)!r} is a stored comparison, not a run. Look at it with load_comparison(...), or at one of "
-            f"the runs inside: {runs}."
-        )
-    if not (folder / MANIFEST).is_file():
-        raise RunError(f"{str(folder)!r} is not a stored run: it has no {MANIFEST}.")
+    kind = next(kind for kind in KINDS if kind.manifest is manifest)
+    with translated_errors(kind, folder):
+        _check_kind(folder, kind)
+        with opened(folder / kind.file) as file:
+            text = file.read()
+        try:
+            return _understand(json.loads(text, parse_constant=_refuse_constant), manifest)
+        except (ValueError, RecursionError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise UntrustedError(f"is damaged: {kind.file}: {why}.") from error
+
+
+class UntrustedError(Exception):
+    """What is stored cannot be trusted. The text completes a sentence that begins with its name."""
+
+
+@contextmanager
+def translated_errors(kind: Kind, folder: Path) -> Iterator[None]:
+    """Say which stored folder cannot be read, and why."""
     try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        yield
+    except PointwiseError:
+        raise
+    except UntrustedError as error:
+        raise RunError(f"The {kind.noun} {str(folder)!r} {error}") from error
     except (OSError, ValueError) as error:
-        raise RunError(f"The run {str(folder)!r} is damaged: its {MANIFEST} cannot be read ({error}).") from error
-    return _understand(content, folder)
+        raise RunError(f"The {kind.noun} {str(folder)!r} cannot be read: {say_why(error)}.") from error
 
 
-def _understand(content: Any, folder: Path) -> Manifest:
-    version = content.get("format_version") if isinstance(content, Mapping) else None
-    if not isinstance(version, int):
-        raise RunError(f"{str(folder)!r} is not a stored run: its {MANIFEST} gives no format version.")
-    if version > FORMAT_VERSION:
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _check_kind(folder: Path, wanted: Kind) -> None:
+    """Make sure that a folder is there and of the right kind."""
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"There is no stored {wanted.noun} {str(folder)!r}.") from None
+    found = kind_of(folder)
+    if found is None:
+        raise RunError(f"{str(folder)!r} is not a stored {wanted.noun}: it has no {wanted.file}.")
+    if found is not wanted:
         raise RunError(
-            f"The run {str(folder)!r} was stored by pointwise {content.get('pointwise_version')} in format {version}; "
-            f"this pointwise reads formats up to {FORMAT_VERSION}. Install a newer one."
+            f"{str(folder)!r} is a stored {found.noun}, not a {wanted.noun}. Look at it with {found.how_to_load}"
+            f"{_runs_inside(folder)}."
         )
-    try:
-        known = {f.name: content[f.name] for f in fields(Manifest) if f.name in content or f.default is MISSING}
-        tables = {
-            name: {path: StoredFile(**facts) for path, facts in files.items()}
-            for name, files in known["tables"].items()
-        }
-    except (AttributeError, KeyError, TypeError) as error:
-        raise RunError(f"The run {str(folder)!r} is damaged: its {MANIFEST} lacks a part ({error}).") from error
-    return Manifest(**known | {"tables": tables})
 
 
-def check_files(folder: Path, manifest: Manifest, *, verify: bool) -> None:
-    """Make sure that every file of a run is there and as it was written.
-
-    Args:
-        folder: The run.
-        manifest: What it should hold.
-        verify: Whether to read all files and compare their checksums, or only to look at their sizes.
-    """
-    for files in manifest.tables.values():
-        for name, facts in files.items():
-            problem = _problem(folder / name, facts, verify=verify)
-            if problem:
-                raise RunError(f"The run {str(folder)!r} is damaged: {name} {problem}.")
+def _runs_inside(folder: Path) -> str:
+    runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN.file}"))
+    return f", or at one of the runs inside: {', '.join(map(repr, runs))}" if runs else ""
 
 
-def _problem(path: Path, facts: StoredFile, *, verify: bool) -> str:
-    try:
-        if not path.is_file():
-            return "is missing"
-        if path.stat().st_size != facts.bytes:
-            return f"has {path.stat().st_size:,} bytes instead of {facts.bytes:,}"
-        if verify and _checksum(path) != facts.sha256:
-            return "was changed: its checksum differs"
-    except OSError as error:
-        return f"cannot be read ({error})"
-    return ""
+def _understand(content: Any, manifest: type[M]) -> M:
+    version = content.get("format_version") if isinstance(content, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise ShapeError("format_version", "a whole number")
+    if version == _FIRST_FORMAT:
+        raise UntrustedError(
+            "was stored by pointwise 0.1 in a format without a checksum of its numbers, which this pointwise does not "
+            "read. Evaluate again and store the result."
+        )
+    if version > FORMAT_VERSION:
+        raise UntrustedError(
+            f"was stored by pointwise {content.get('pointwise_version')!s:.20} in format {version}; this pointwise "
+            f"reads format {FORMAT_VERSION}. Install a newer one."
+        )
+    if version != FORMAT_VERSION or content.get("kind") != manifest.kind:
+        raise ShapeError("format_version and kind", f"{FORMAT_VERSION} and {manifest.kind!r}")
+    if content.get(_SEAL) != seal(content):
+        raise UntrustedError("is damaged: its manifest was changed, its checksum differs.")
+    read: M = read_shape(manifest, content)
+    return read

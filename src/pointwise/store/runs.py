@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals.stable.v2 as nw
 
@@ -29,27 +29,17 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
-from pointwise.core.confusion import Totals
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines.base import Engine, Source
-from pointwise.engines.files import is_address
 from pointwise.errors import RunError, UsageError
-from pointwise.inputs.options import Options, Sampling
+from pointwise.inputs.options import Options
 from pointwise.progress import phase
-from pointwise.store.atomic import whole_folder
-from pointwise.store.manifest import (
-    FORMAT_VERSION,
-    Manifest,
-    check_files,
-    describe_files,
-    describe_table,
-    now,
-    read_manifest,
-    write_manifest,
-)
+from pointwise.store.contents import OpenFolder, describe_table, open_folder
+from pointwise.store.manifest import RUN, RunManifest, StoredFile, StoredInput, describe_input, now, write_manifest
+from pointwise.store.places import find_place, stored_folder
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -79,7 +69,7 @@ _DESIGN = (EXPANSION, REST, STRATUM)
 class StoredSource(Source):
     """A table that a stored run was made from, which is not read again."""
 
-    facts: Mapping[str, Any] | None = None
+    facts: StoredInput | None = None
 
 
 def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
@@ -90,10 +80,8 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
         path: The folder to make.
         overwrite: Whether to replace a run that is there already.
     """
-    target = Path(path)
-    check_place(target, overwrite=overwrite)
     phase("writing")
-    with _translated_errors(target), whole_folder(target, overwrite=overwrite) as folder:
+    with stored_folder(path, RUN, overwrite=overwrite) as folder:
         items, specs = _stored_items(evaluation)
         names = _stored_names(items, evaluation.metrics)
         engine = evaluation.evidence.engine
@@ -101,53 +89,8 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
         for name, frame in tables.items():
             engine.write(frame, folder / f"{name}.parquet")
         files = {name: describe_table(folder, name) for name in tables}
-        manifest = _manifest(evaluation, specs, names)
-        write_manifest(folder, replace(manifest, tables=files))
-    return target
-
-
-def check_mounted(path: Path) -> None:
-    """Refuse an address of a lake: a folder there cannot appear whole or not at all.
-
-    Raises:
-        RunError: The path is an address.
-    """
-    if is_address(path):
-        raise RunError(
-            f"A run is stored in a folder of a mounted file system, and {str(path)!r} is an address. Single tables can "
-            "be written there from Spark: evaluation.by_item().write('s3a://lake/items.parquet')."
-        )
-
-
-def check_place(path: Path, *, overwrite: bool) -> None:
-    """Make sure that a run may be stored at a place, before the work is done.
-
-    Raises:
-        RunError: There is something that must not be replaced, or a run cannot be stored there at all.
-    """
-    check_mounted(path)
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return
-    try:
-        read_manifest(path)
-    except RunError as error:
-        raise RunError(f"{str(path)!r} is there already and is not a run that could be replaced.") from error
-    if not overwrite:
-        raise RunError(f"There is a run {str(path)!r} already. Choose another name, or replace it with overwrite=True.")
-
-
-@contextmanager
-def _translated_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except RunError:
-        raise
-    except FileExistsError as error:
-        raise RunError(
-            f"The run {str(path)!r} was not stored: something else was written there meanwhile. It is left as it is."
-        ) from error
-    except OSError as error:
-        raise RunError(f"The run {str(path)!r} cannot be stored: {error.strerror or error}.") from error
+        write_manifest(folder, _manifest(evaluation, specs, names, files))
+    return Path(path)
 
 
 def _stored_items(evaluation: Evaluation) -> tuple[nw.LazyFrame, list[list[str]]]:
@@ -209,101 +152,91 @@ def _tables(evaluation: Evaluation, items: nw.LazyFrame) -> dict[str, nw.LazyFra
     return tables
 
 
-def _manifest(evaluation: Evaluation, specs: list[list[str]], names: dict[str, str]) -> Manifest:
-    totals = evaluation.evidence.totals
-    return Manifest(
-        format_version=FORMAT_VERSION,
+def _manifest(
+    evaluation: Evaluation, specs: list[list[str]], names: dict[str, str], files: dict[str, dict[str, StoredFile]]
+) -> RunManifest:
+    return RunManifest(
         pointwise_version=__version__,
         created=now(),
         inputs={role: _describe_source(source) for role, source in evaluation.sources.items()},
-        options=asdict(replace(evaluation.options, slices=tuple(specs))),
-        metrics=[m.name for m in evaluation.metrics],
-        totals={ITEMS: totals.items, WEIGHT: totals.weight},
+        options=evaluation.options,
+        slices=tuple(map(tuple, specs)),
+        metrics=tuple(m.name for m in evaluation.metrics),
+        totals=evaluation.evidence.totals,
         coverage=evaluation.coverage.to_dict(),
         overall=evaluation.overall.to_dict(),
         slice_columns=names,
+        tables=files,
         sampled=evaluation.evidence.sample.words,
     )
 
 
-def _describe_source(source: Source) -> Mapping[str, Any]:
+def _describe_source(source: Source) -> StoredInput:
     if isinstance(source, StoredSource) and source.facts is not None:
         return source.facts
-    facts = {"name": source.name, "columns": list(source.columns), "is_typed": source.is_typed}
-    return facts | {"files": describe_files(file for file in source.files if file.exists())}
+    files = tuple(describe_input(file) for file in source.files if file.exists())
+    return StoredInput(source.name, tuple(source.columns), source.is_typed, files)
 
 
-def read_run(path: str | os.PathLike[str], *, verify: bool) -> tuple[Path, Manifest]:
-    """Find a run and make sure that it is whole.
+def open_run(path: str | os.PathLike[str], *, verify: bool) -> AbstractContextManager[OpenFolder[RunManifest]]:
+    """Find a run, make sure that it is complete and as it was written, and open what answers are computed from.
 
-    A run that is replaced while it is read is read again.
+    Args:
+        path: The folder that `save` made.
+        verify: Whether to compare the checksums of all files, or only their sizes.
+
+    Raises:
+        NotFoundError: There is no such folder.
+        RunError: What it holds is not a run, or cannot be trusted.
     """
-    folder = Path(os.path.realpath(path))
-    manifest = read_manifest(folder)
-    while True:
-        try:
-            check_files(folder, manifest, verify=verify)
-        except RunError:
-            newer = read_manifest(folder)
-            if newer == manifest:
-                raise
-            manifest = newer
-        else:
-            return folder, manifest
+    return open_folder(find_place(path), RUN, RunManifest, verify=verify, keep=_read_later)
 
 
-def read_evidence(folder: Path, manifest: Manifest, engine: Engine) -> Evidence:
-    """Open the items and cells of a run."""
-    cells = _open(folder, "cells", manifest, engine).load(_CELLS)
-    columns = (*_ITEMS, *manifest.slice_columns.values())
-    items = _open(folder, "items", manifest, engine).load(columns)
-    renamed = {stored: name for name, stored in manifest.slice_columns.items() if name != stored}
-    totals = Totals(int(manifest.totals[ITEMS]), float(manifest.totals[WEIGHT]))
+def _read_later(manifest: RunManifest) -> list[str]:
+    return [name for table in ("cells", "items", "design") for name in manifest.tables.get(table, ())]
+
+
+def read_evidence(run: OpenFolder[RunManifest], engine: Engine) -> Evidence:
+    """Have an engine read the items and cells of a run, as they are now and whatever becomes of the folder."""
+    names = run.manifest.slice_columns
+    cells = _read(run, "cells", _CELLS, engine)
+    items = _read(run, "items", (*_ITEMS, *names.values()), engine)
+    renamed = {stored: name for name, stored in names.items() if name != stored}
     found = items.rename(renamed) if renamed else items
-    return Evidence(engine, found, cells, totals, sample=read_sample(folder, manifest, engine))
+    return Evidence(engine, found, cells, run.manifest.totals, sample=read_sample(run, engine))
 
 
-def read_sample(folder: Path, manifest: Manifest, engine: Engine) -> Sample:
-    """Open what a run knows of how its truth was drawn."""
-    options = read_options(manifest)
-    sample = Sample(sees_outside=options.outside == "wrong", words=manifest.sampled)
-    if options.sampling is None or options.sampling.how == "complete":
+def read_sample(run: OpenFolder[RunManifest], engine: Engine) -> Sample:
+    """Have an engine read what a run knows of how its truth was drawn."""
+    options = run.manifest.options
+    sample = Sample(sees_outside=options.outside == "wrong", words=run.manifest.sampled)
+    if not run.manifest.is_sampled:
         return replace(sample, is_complete=options.sampling is not None)
-    totals = Totals(int(manifest.totals[ITEMS]), float(manifest.totals[WEIGHT]))
-    clusters = _open(folder, "design", manifest, engine).load((IDEAL, *_DESIGN))
-    return replace(sample, clusters=clusters, population=totals)
+    clusters = _read(run, "design", (IDEAL, *_DESIGN), engine)
+    return replace(sample, clusters=clusters, population=run.manifest.totals)
 
 
-def _open(folder: Path, table: str, manifest: Manifest, engine: Engine) -> Source:
-    files = manifest.tables.get(table)
-    if not files:
-        raise RunError(f"The run {str(folder)!r} is damaged: its manifest lists no {table}.")
-    source = engine.read([folder / name for name in files])
-    columns = {"cells": _CELLS, "design": (IDEAL, *_DESIGN)}
-    needed = columns.get(table) or (*_ITEMS, *manifest.slice_columns.values())
-    lacking = [c for c in needed if c not in source.columns]
+def _read(run: OpenFolder[RunManifest], table: str, columns: Sequence[str], engine: Engine) -> nw.LazyFrame:
+    source = engine.pin([run.files[name] for name in run.manifest.tables[table]])
+    lacking = [c for c in columns if c not in source.columns]
     if lacking:
-        raise RunError(f"The run {str(folder)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
-    return source
+        raise RunError(f"The run {str(run.path)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
+    return source.load(columns)
 
 
-def read_options(manifest: Manifest) -> Options:
+def read_options(manifest: RunManifest) -> Options:
     """Take the options of an evaluation from a manifest."""
-    options = dict(manifest.options)
-    options["slices"] = tuple(tuple(spec) if len(spec) > 1 else spec[0] for spec in options["slices"])
-    options["unassigned_labels"] = tuple(options["unassigned_labels"])
-    options["sampling"] = Sampling(**options["sampling"]) if options.get("sampling") else None
-    return Options(**options)
+    return replace(manifest.options, slices=tuple(spec if len(spec) > 1 else spec[0] for spec in manifest.slices))
 
 
-def read_sources(manifest: Manifest) -> dict[str, Source]:
+def read_sources(manifest: RunManifest) -> dict[str, Source]:
     """Name the tables that a run was made from."""
     return {role: _stored_source(facts) for role, facts in manifest.inputs.items()}
 
 
-def _stored_source(facts: Mapping[str, Any]) -> StoredSource:
+def _stored_source(facts: StoredInput) -> StoredSource:
     def refuse(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
-        raise UsageError(f"A stored run does not read {facts['name']} again. Give attributes with with_attributes().")
+        raise UsageError(f"A stored run does not read {facts.name} again. Give attributes with with_attributes().")
 
-    files = tuple(Path(file["path"]) for file in facts["files"])
-    return StoredSource(facts["name"], tuple(facts["columns"]), refuse, facts["is_typed"], files, facts)
+    files = tuple(Path(file.path) for file in facts.files)
+    return StoredSource(facts.name, facts.columns, refuse, facts.is_typed, files, facts)
