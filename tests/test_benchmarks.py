@@ -20,6 +20,7 @@ TINY = {
     "peers.py": ["--smoke", "--largest", "1000"],
     "large.py": ["--smoke", "--items", "1e4", "--truth", "1000", "--both", "1e4"],
     "intervals.py": ["--repeats", "3", "--clusters", "50"],
+    "diff.py": ["--smoke", "--repeats", "2", "--releases", "1", "--items", "500"],
     "labels.py": ["--smoke", "--largest", "1000"],
     "saving.py": ["--items", "1000"],
 }
@@ -29,6 +30,7 @@ TABLES = {
     "peers.py": ["peers"],
     "large.py": ["large", "profile"],
     "intervals.py": [],  # its table stands on another page
+    "diff.py": [],
     "labels.py": ["labels"],
     "saving.py": [],
     "spark.py": ["spark"],

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -199,17 +200,9 @@ class Sampler:
 
     def _choose_bucket(self, draw: _Draw, group: _Group, buckets: int, step: str) -> int:
         """Draw a bucket of the draw's group in proportion to its mass, without the row that cannot be drawn."""
-        masses = group.masses
         if draw.without is not None:
-            own = np.searchsorted(group.buckets, int(uniform(f"{self.seed}|{draw.without}") * buckets))
-            masses = masses.copy()
-            # Counts are exact, differences of masses are not.
-            masses[own] = max(0.0, masses[own] - draw.without_mass) if group.rows[own] > 1 else 0.0
-        full = np.flatnonzero(masses)
-        totals = np.cumsum(masses[full])
-        target = uniform(f"{self.seed}|{self.round}|{step}|bucket|{draw.label}") * totals[-1]
-        place = min(int(np.searchsorted(totals, target, side="right")), len(full) - 1)
-        return int(group.buckets[full[place]])
+            group = group.without(int(uniform(f"{self.seed}|{draw.without}") * buckets), draw.without_mass)
+        return group.bucket_at(uniform(f"{self.seed}|{self.round}|{step}|bucket|{draw.label}"))
 
     def _first_per_draw(self, rivals: nw.LazyFrame) -> dict[str, Row]:
         held = self._engine.checkpoint(rivals)
@@ -254,6 +247,23 @@ class _Group:
     buckets: np.ndarray
     rows: np.ndarray
     masses: np.ndarray
+
+    @cached_property
+    def _totals(self) -> np.ndarray:
+        return np.cumsum(self.masses)
+
+    def bucket_at(self, share: float) -> int:
+        """Return the bucket in which a share of the whole mass is reached."""
+        place = int(np.searchsorted(self._totals, share * self._totals[-1], side="right"))
+        return int(self.buckets[min(place, len(self.buckets) - 1)])
+
+    def without(self, bucket: int, mass: float) -> _Group:
+        """Return the group without a row of a bucket. Counts are exact, differences of masses are not."""
+        masses = self.masses.copy()
+        own = np.searchsorted(self.buckets, bucket)
+        masses[own] = max(0.0, masses[own] - mass) if self.rows[own] > 1 else 0.0
+        full = masses > 0
+        return _Group(self.buckets[full], self.rows[full], masses[full])
 
 
 def _read_groups(sums: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...], _Group]:

@@ -1,0 +1,215 @@
+"""How good are estimates from judgements? A simulation in which the truth is the judge.
+
+Diffs of successive PatentsView releases, and of synthetic clusterings with skewed sizes and weights, are judged by a
+truth that knows every answer. Many samples of 100 and of 500 draws are taken by the code that users run, and each time
+all estimates and their intervals are computed. The exact values come from a cross-tabulation with the truth.
+
+    python benchmarks/diff.py [--repeats 1000]
+
+writes benchmarks/results/diff.json and diff.md. It takes about a quarter of an hour.
+"""
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pointwise as pw
+from _measure import arguments, count
+from pointwise.diffs.estimates import Counted, estimate_all
+from pointwise.diffs.questions import Question, allocate
+from pointwise.diffs.sampling import Sampler
+from pointwise.diffs.strata import STRATA
+
+SIZES = (100, 500)
+HALF_WIDTH = 0.01
+MOST_DRAWS = 50_000  # of one simulation
+SHOWN = (
+    "delta_precision",
+    "good_split_rate",
+    "bad_split_rate",
+    "good_merge_rate",
+    "bad_merge_rate",
+    "good_distance",
+    "symmetric_iq",
+)
+
+
+def exact_values(base, exp, truth, weights):
+    """Compute what judges would find if they were asked everything."""
+    sums = defaultdict(lambda: defaultdict(float))
+    for item in base:
+        keys = base[item], exp[item], truth[item]
+        for name, part in (("b", (0,)), ("e", (1,)), ("k", (0, 1)), ("bt", (0, 2)), ("et", (1, 2)), ("kt", (0, 1, 2))):
+            sums[name][tuple(keys[n] for n in part)] += weights[item]
+    total = sum(weights.values())
+    found = defaultdict(float)
+    for (b_, e_, t_), pk in sums["kt"].items():
+        b, e, k = sums["b"][b_,], sums["e"][e_,], sums["k"][b_, e_]
+        ps, pm, u = sums["bt"][b_, t_] - pk, sums["et"][e_, t_] - pk, b + e - k
+        values = {
+            "delta_precision": (pk + pm) / e - (ps + pk) / b,
+            "good_split_rate": (b - k - ps) / b,
+            "bad_split_rate": ps / b,
+            "good_merge_rate": pm / e,
+            "bad_merge_rate": (e - k - pm) / e,
+            "good_distance": (b - k - ps + pm) / u,
+            "bad_distance": (ps + e - k - pm) / u,
+            "good": b - k - ps + pm,
+            "bad": ps + e - k - pm,
+        }
+        for name, value in values.items():
+            found[name] += pk * value / total
+    good, bad = found.pop("good"), found.pop("bad")
+    found["symmetric_iq"] = (good - bad) / (good + bad)
+    return dict(found)
+
+
+def simulate(diff, truth, number, repeats, seed):
+    """Take many samples at once: draws are independent, so that parts of a large sample are samples."""
+    masses = diff.masses
+    sizes = allocate({s: masses.of(s) for s in STRATA if masses.of(s)}, number, {})
+    drawn = Sampler(diff.evidence, seed).draw({s: n * repeats for s, n in sizes.items()})
+    by_stratum = defaultdict(list)
+    for n, one in enumerate(drawn):
+        question = Question(n, 1, one.stratum, *one.items, 1, one.cluster_weight, one.unions)
+        answer = float(truth[one.items[0]] == truth[one.items[1]])
+        by_stratum[one.stratum].append(Counted(question, answer, None))
+    for repeat in range(repeats):
+        parts = [by_stratum[s][repeat * n : (repeat + 1) * n] for s, n in sizes.items()]
+        yield estimate_all(masses, [counted for part in parts for counted in part], confidence=0.95)
+
+
+def summarise(estimates, exact):
+    """Say how often intervals hold the exact value, and how far estimates are off in the mean."""
+    rows = {}
+    for name in SHOWN:
+        found = [estimate[name] for estimate in estimates]
+        values = np.array([one.value for one in found])
+        error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+        rows[name] = {
+            "exact": exact[name],
+            "mean": float(values.mean()),
+            "bias_in_errors": float((values.mean() - exact[name]) / error) if error > 1e-15 else 0.0,
+            "coverage": float(np.mean([one.low - 1e-12 <= exact[name] <= one.high + 1e-12 for one in found])),
+            "half_width": float(np.mean([one.half_width for one in found])),
+        }
+    return rows
+
+
+def read(path):
+    """Read a clustering as a dictionary."""
+    table = pq.read_table(path)
+    return dict(zip(table["item"].to_pylist(), table["cluster"].to_pylist(), strict=True))
+
+
+def as_table(clustering):
+    """Make a table of a clustering."""
+    return pa.table({"item": list(clustering), "cluster": [str(c) for c in clustering.values()]})
+
+
+def patentsview(most):
+    """Yield the diffs of successive releases, on the items that the truth knows."""
+    data = pw.datasets.patentsview()
+    truth = read(data.truth)
+    for old, new in list(pairwise(data.releases))[-most:]:
+        base, exp = (read(data.releases[name]) for name in (old, new))
+        items = [item for item in base if item in exp and item in truth]
+        yield f"{old} to {new}", [{i: side[i] for i in items} for side in (base, exp, truth)], dict.fromkeys(items, 1.0)
+
+
+def synthetic(number):
+    """Make diffs with skewed sizes and weights: a truth, and two noisy clusterings of it."""
+    for name, noise, skew in (("rare mistakes", 0.02, 0.5), ("many mistakes", 0.2, 0.5), ("skewed weights", 0.1, 2.0)):
+        generator = np.random.default_rng(18)
+        truth = np.repeat(np.arange(number), generator.zipf(1.8, number).clip(max=200))[:number]
+
+        def noisy(truth=truth, noise=noise, generator=generator):
+            clusters = truth.copy()
+            moved = generator.random(number) < noise
+            clusters[moved] = generator.integers(0, truth.max() + number // 20, moved.sum())
+            return clusters
+
+        sides = [noisy(), noisy(), truth]
+        items = [f"i{n}" for n in range(number)]
+        weights = dict(zip(items, generator.lognormal(0, skew, number).tolist(), strict=True))
+        yield name, [dict(zip(items, side.tolist(), strict=True)) for side in sides], weights
+
+
+def measure(name, sides, weights, repeats):
+    """Simulate one diff at all sizes, and at the size that the target width asks for."""
+    base, exp, truth = sides
+    if all(base[i] == exp[i] for i in base):
+        return None
+    diff = pw.diff(baseline=as_table(base), experiment=as_table(exp), weights=weights)
+    if not diff.masses.total:
+        return None
+    exact = exact_values(base, exp, truth, weights)
+    needed = max(30, int(np.ceil((0.98 * diff.masses.total / HALF_WIDTH) ** 2)))
+    sizes = {
+        size: summarise(list(simulate(diff, truth, size, max(2, min(repeats, MOST_DRAWS // size)), size)), exact)
+        for size in (*SIZES, needed)
+    }
+    reached = sizes[needed]["delta_precision"]
+    print(name, needed, reached, flush=True)
+    diff.close()
+    return {
+        "diff": name,
+        "items": len(base),
+        "jaccard_distance": diff.masses.jaccard_distance,
+        "needed": needed,
+        "sizes": {str(size): rows for size, rows in sizes.items()},
+    }
+
+
+def draw_needed(rows):
+    """Draw the table of what a half width of 0.01 takes."""
+    lines = [
+        "| diff | items | Jaccard distance | DeltaPrecision, exact | draws for ±0.01 | half width reached | coverage |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        found = row["sizes"][str(row["needed"])]["delta_precision"]
+        lines.append(
+            f"| {row['diff']} | {row['items']:,} | {row['jaccard_distance']:.4f} | {found['exact']:+.4f} | "
+            f"{row['needed']:,} | {found['half_width']:.4f} | {found['coverage']:.1%} |"
+        )
+    return "\n".join(lines)
+
+
+def draw_coverage(rows):
+    """Draw the table of how often intervals hold, over all diffs."""
+    lines = [
+        "| estimate | draws | coverage, mean | least | bias, largest in standard errors |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name in SHOWN:
+        for size in SIZES:
+            found = [row["sizes"][str(size)][name] for row in rows]
+            coverage = [one["coverage"] for one in found]
+            bias = max(abs(one["bias_in_errors"]) for one in found)
+            lines.append(f"| {name} | {size} | {np.mean(coverage):.1%} | {min(coverage):.1%} | {bias:.1f} |")
+    return "\n".join(lines)
+
+
+def main():
+    """Simulate, and write the tables."""
+    parser = arguments(__doc__)
+    parser.add_argument("--repeats", type=count, default=1000, help="samples per diff and size")
+    parser.add_argument("--releases", type=count, default=14, help="pairs of successive PatentsView releases")
+    parser.add_argument("--items", type=count, default=20_000, help="of a synthetic diff")
+    given = parser.parse_args()
+    diffs = [*patentsview(given.releases), *synthetic(given.items)]
+    found = [row for diff in diffs if (row := measure(*diff, given.repeats)) is not None]
+    text = f"{given.repeats:,} samples each, judged by the truth.\n\n{draw_needed(found)}\n\n{draw_coverage(found)}\n"
+    if not given.smoke:
+        (given.results / "diff.json").write_text(json.dumps(found, indent=1) + "\n")
+        (given.results / "diff.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
