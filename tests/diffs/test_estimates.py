@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pointwise as pw
-from pointwise.diffs.estimates import JUDGED, Counted, count_answers, estimate_all
+from pointwise.diffs.estimates import JUDGED, Counted, _pooled_delta, count_answers, estimate_all
 from pointwise.diffs.judgements import Judgements, make_judgement, reuse
 from pointwise.diffs.questions import Question
 from pointwise.diffs.shares import wilson
@@ -61,8 +61,9 @@ def masses_of(oracle, among=None):
         sums["merge_distance"] += w * rows[i]["merge_distance"]
         sums["split_weight"] += w * oracle.weigh(s)
         sums["merge_weight"] += w * oracle.weigh(m)
+        sums["affected"] += w if s or m else 0
     names = ("split", "merge", "plus", "minus", "offset")
-    names += ("split_distance", "merge_distance", "split_weight", "merge_weight")
+    names += ("split_distance", "merge_distance", "split_weight", "merge_weight", "affected")
     return Masses(len(chosen), float(whole), **{name: float(sums[name] / whole) for name in names})
 
 
@@ -183,7 +184,7 @@ def test_the_worked_example_from_all_pairs():
     for name, value in expected.items():
         assert found[name].value == pytest.approx(float(Fraction(value)), abs=1e-12)
     assert set(expected) | {"good_distance", "bad_distance"} == set(found)
-    assert set(JUDGED) == set(found) | {"precision"}
+    assert set(JUDGED) == set(found) | {"precision", "pooled_delta_recall"}
 
 
 def test_wilson_agrees_with_scipy():
@@ -342,3 +343,60 @@ def test_estimates_refuse_questions_of_another_diff(diff):
     questions = pw.diff(baseline=BASE, experiment=EXP).questions(30)
     with pytest.raises(pw.PointwiseError, match="drawn for another diff"):
         diff.estimate(questions, Judgements(()))
+
+
+def test_sheets_that_list_everything_give_each_item_its_own_change_of_recall(diff):
+    oracle = Oracle(BASE, EXP, WEIGHTS, TRUTH)
+    questions = diff.questions(sheets=400, members=10, seed=2)
+    counted = count_answers(questions, questions.judge_by(by_truth, judge="truth"))
+    seen = {}
+    for one in counted:
+        seen.setdefault(one.question.sheet.number, []).append(one)
+    assert len(seen) == 400
+    frequency = Counter()
+    for sheet in seen.values():
+        item = next(iter(set.intersection(*({c.question.a, c.question.b} for c in sheet))))
+        others = {j for c in sheet for j in (c.question.a, c.question.b)} - {item}
+        assert others == set().union(*oracle.parts(item)) - {item}
+        assert _pooled_delta(sheet) == pytest.approx(float(oracle.row(item)["pooled_delta_recall"]))
+        frequency[item] += 1
+    for item, weight in WEIGHTS.items():
+        assert frequency[item] / 400 == pytest.approx(weight / 10, abs=0.1)
+
+
+def test_the_change_of_recall_is_estimated_from_sheets(diff):
+    questions = diff.questions(sheets=400, members=10, seed=2)
+    found = diff.estimate(questions, questions.judge_by(by_truth, judge="truth"))["pooled_delta_recall"]
+    assert found.value == pytest.approx(1 / 12, abs=0.05)
+    assert 1 / 12 in found
+    assert found.questions == len(questions)
+    nothing = diff.estimate(questions, Judgements(()))["pooled_delta_recall"]
+    assert (nothing.value, nothing.reason) == (None, "no two of 400 sheets are answered")
+    assert "pooled_delta_recall" not in diff.estimate(diff.questions(20), Judgements(())).overall
+
+
+def test_members_of_large_parts_stand_for_their_share():
+    base = {f"i{n}": 1 for n in range(30)}
+    exp = {f"i{n}": n % 2 for n in range(30)}
+    truth = {f"i{n}": n % 3 for n in range(30)}
+    weights = {f"i{n}": 1 + n % 4 for n in range(30)}
+    diff, oracle = pw.diff(baseline=base, experiment=exp, weights=weights), Oracle(base, exp, weights, truth)
+    questions = diff.questions(sheets=300, members=6, seed=1)
+    for question in questions:
+        item, other = question.a, question.b
+        same = exp[item] == exp[other]
+        assert question.sheet.part == ("stable" if same else "split")
+        assert item != other
+    found = diff.estimate(questions, questions.judge_by(lambda a, b: truth[a] == truth[b], judge="truth"))
+    assert found["pooled_delta_recall"].value == pytest.approx(float(oracle.lift()["pooled_delta_recall"]), abs=0.06)
+    saved = diff.questions(20, sheets=3, seed=1)
+    assert saved.design.sizes["sheet"] == 3
+
+
+def test_sheets_that_are_all_alike_still_have_an_interval():
+    base, exp = {"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}
+    diff = pw.diff(baseline=base, experiment=exp)
+    questions = diff.questions(sheets=30)
+    found = diff.estimate(questions, questions.judge_by(lambda *_: False, judge="truth"))["pooled_delta_recall"]
+    assert found.value == 0
+    assert found.low < 0 < found.high

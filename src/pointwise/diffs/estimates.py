@@ -11,8 +11,12 @@ import numpy as np
 from pointwise.diffs.closure import NO, UNSURE, YES
 from pointwise.diffs.judgements import Judgements
 from pointwise.diffs.questions import Question, Questions
-from pointwise.diffs.shares import Answers, Share, estimate_share
+from pointwise.diffs.sampling import STABLE
+from pointwise.diffs.shares import Answers, Share, estimate_share, wilson
 from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, Masses
+from pointwise.uncertainty.student_t import critical_value
+
+POOLED = "pooled_delta_recall"
 
 _NUMBERS = {YES: 1.0, NO: 0.0, UNSURE: 0.5}
 
@@ -64,7 +68,7 @@ class Judged:
     Args:
         name: How users call it.
         summary: What it says, in one line.
-        combine: How it is made of shares, given what is known.
+        combine: How it is made of shares, given what is known; None if it is estimated from sheets.
         better: Whether higher or lower values are better.
         range: Between which values it always lies, given what is known.
         needs_singletons: Whether it has a meaning only if the experiment has every item alone.
@@ -72,7 +76,7 @@ class Judged:
 
     name: str
     summary: str
-    combine: Callable[[Masses], Combination]
+    combine: Callable[[Masses], Combination] | None
     better: str
     range: Callable[[Masses], tuple[float, float]]
     needs_singletons: bool = False
@@ -219,6 +223,13 @@ _ROWS = (
         "higher",
         lambda _: (-1.0, 1.0),
     ),
+    Judged(
+        POOLED,
+        "recall of the experiment minus that of the baseline, if nothing belongs with an item but what either has",
+        None,
+        "higher",
+        _either_way("affected"),
+    ),
 )
 
 JUDGED: dict[str, Judged] = {row.name: row for row in _ROWS}
@@ -277,7 +288,7 @@ def estimate_all(
     """
     shares = _Shares(counted, confidence, members)
     rows = [row for row in JUDGED.values() if is_singletons or not row.needs_singletons]
-    return {row.name: _estimate(row, masses, shares) for row in rows}
+    return {row.name: _estimate(row, row.combine(masses), masses, shares) for row in rows if row.combine is not None}
 
 
 @dataclass
@@ -332,9 +343,9 @@ _WEIGHTS: dict[Weighting, Callable[[Question, Membership], float]] = {
 }
 
 
-def _estimate(row: Judged, masses: Masses, shares: _Shares) -> Estimate:
+def _estimate(row: Judged, combination: Combination, masses: Masses, shares: _Shares) -> Estimate:
     """Add up shares; the squared distances of their ends to their values add up, too (MOVER)."""
-    constant, factors = row.combine(masses)
+    constant, factors = combination
     needed = {key: factor for key, factor in factors.items() if factor}
     found = {key: shares.of(*key) for key in needed}
     questions = sum(share.questions for share in found.values())
@@ -352,6 +363,50 @@ def _estimate(row: Judged, masses: Masses, shares: _Shares) -> Estimate:
     low, high = max(least, value - math.sqrt(below)), min(most, value + math.sqrt(above))
     uses_model = any(share.uses_model for share in found.values())
     return Estimate(row.name, value, min(low, value), max(high, value), questions, uses_model)
+
+
+def estimate_recall(masses: Masses, counted: Sequence[Counted], *, confidence: float) -> Estimate | None:
+    """Estimate the change of recall from sheets, all of whose questions are answered; None if none was drawn.
+
+    What belongs with an item is taken to lie within its two clusters, as pooling does: then the change of an item's
+    recall has the right sign, and is at least as large as it truly is. The items are the sampling units.
+    """
+    sheets: dict[int, list[Counted]] = {}
+    for one in counted:
+        if one.question.sheet is not None:
+            sheets.setdefault(one.question.sheet.number, []).append(one)
+    if not sheets:
+        return None
+    whole = [sheet for sheet in sheets.values() if all(one.human is not None for one in sheet)]
+    questions = sum(len(sheet) for sheet in whole)
+    if len(whole) < _FEWEST_SHEETS:
+        reason = f"no two of {len(sheets):,} sheets are answered"
+        return Estimate(POOLED, None, None, None, questions, reason=reason)
+    values = np.array([_pooled_delta(sheet) for sheet in whole])
+    value, spread = float(values.mean()), float(values.std(ddof=1))
+    reach = critical_value(confidence, len(values) - 1) * spread / math.sqrt(len(values))
+    if not spread:  # then the sheets that would differ are too few to have been drawn
+        reach = wilson(0.0, len(values), confidence)[1]
+    low, high = ((value + sign * reach) * masses.affected for sign in (-1, 1))
+    least, most = JUDGED[POOLED].range(masses)
+    return Estimate(POOLED, value * masses.affected, max(least, low), min(most, high), questions)
+
+
+_FEWEST_SHEETS = 2  # one alone has no spread
+
+
+def _pooled_delta(sheet: Sequence[Counted]) -> float:
+    """Compute the change of one item's recall; who is unsure counts half."""
+    right: dict[str, float] = {}
+    weight = 0.0
+    for one in sheet:
+        place = one.question.sheet
+        if place is not None:
+            weight = place.item_weight
+            part = one.question.draws * place.contribution * (one.human or 0.0)
+            right[place.part] = right.get(place.part, 0.0) + part
+    lost, gained = right.get(SPLIT, 0.0), right.get(MERGE, 0.0)
+    return (gained - lost) / (weight + lost + gained + right.get(STABLE, 0.0))
 
 
 def suggest_shares(counted: Sequence[Counted]) -> dict[str, float]:

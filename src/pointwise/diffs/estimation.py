@@ -13,7 +13,7 @@ from pointwise.answers.slices import SIZES, Slicing, band_name, band_start, read
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SQUARES, WEIGHT
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.agreement import Agreement
-from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all
+from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all, estimate_recall
 from pointwise.diffs.judgements import Judgements
 from pointwise.diffs.questions import Questions
 from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
@@ -140,6 +140,9 @@ def estimate(
     questions.design.check(masses)
     counted = count_answers(questions, judgements)
     overall = estimate_all(masses, counted, confidence=confidence, is_singletons=is_singletons)
+    recall = estimate_recall(masses, counted, confidence=confidence)
+    if recall is not None:
+        overall[recall.metric] = recall
     found: dict[tuple[str, str], Mapping[str, Estimate]] = {}
     for spec in slices:
         cut = read_slicing(spec, evidence.slice_schema)

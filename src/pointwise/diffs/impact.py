@@ -358,6 +358,8 @@ class Diff:
         after: Questions | None = None,
         judgements: Judgements | None = None,
         confidence: float = CONFIDENCE,
+        sheets: int = 0,
+        members: int = 5,
     ) -> Questions:
         """Draw pairs of items to ask people about: do these two belong together?
 
@@ -370,6 +372,9 @@ class Diff:
             after: Questions drawn earlier for the same diff, which these continue as a further round.
             judgements: Answers to earlier questions: then each kind of pairs gets what its answers show that it needs.
             confidence: How often the true value shall lie within `half_width`.
+            sheets: How many items to draw for sheets, from which the change of recall is estimated: a sheet asks what
+                belongs with an item, of what was split off, stayed with it and was merged in.
+            members: How many members of each of these three parts a sheet asks about at most.
         """
         shares = None
         if after is not None and judgements is not None:
@@ -383,6 +388,8 @@ class Diff:
             after=after,
             shares=shares,
             confidence=confidence,
+            sheets=sheets,
+            members=members,
         )
 
     def estimate(

@@ -17,7 +17,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.diffs.changes import fetch_records
 from pointwise.diffs.closure import pair_of
 from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
-from pointwise.diffs.sampling import Drawn, Sampler, uniform
+from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet, uniform
 from pointwise.diffs.strata import STRATA, Masses
 from pointwise.engines.files import whole_file
 from pointwise.errors import NotFoundError, RunError, UsageError
@@ -38,6 +38,24 @@ _SAME = 1e-9  # relative difference of sums that were added in another order
 
 _NUMBER, _ROUND, _STRATUM, _DRAWS, _CLUSTER_WEIGHT = "question", "round", "stratum", "draws", "cluster_weight"
 _FIELDS = (_NUMBER, _ROUND, _STRATUM, "a", "b", _DRAWS, _CLUSTER_WEIGHT, "a_union", "b_union")
+_SHEET = {"sheet": "number", "part": "part", "contribution": "contribution", "item_weight": "item_weight"}
+
+
+@dataclass(frozen=True)
+class OnSheet:
+    """The place of a question on a sheet: all questions about one item, from which its recall is estimated.
+
+    Args:
+        number: Of the sheet.
+        part: Whether the other item was split off, stayed or was merged in: "split", "stable" or "merge".
+        contribution: The weight that a draw of it stands for.
+        item_weight: Weight of the item that the sheet is about.
+    """
+
+    number: int
+    part: str
+    contribution: float
+    item_weight: float
 
 
 @dataclass(frozen=True)
@@ -47,12 +65,13 @@ class Question:
     Args:
         number: From 1 on.
         round: The round that it was drawn in.
-        stratum: What it was drawn for: "split", "merge", "stable+" or "stable-".
+        stratum: What it was drawn for: "split", "merge", "stable+", "stable-", or "sheet".
         a: One item.
         b: The other one.
         draws: How often the pair was drawn in this round: it is asked once and counts so often.
         cluster_weight: Weight of the cluster that holds both.
         unions: For each item the weight of what its two clusters hold.
+        sheet: Its place on a sheet, if it is on one.
         records: For each item what is known about it.
     """
 
@@ -64,6 +83,7 @@ class Question:
     draws: int
     cluster_weight: float
     unions: tuple[float, float]
+    sheet: OnSheet | None = None
     records: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
 
     @property
@@ -183,7 +203,7 @@ class Questions(Sequence[Question]):
     def __repr__(self) -> str:
         """Say how many questions there are, and for what."""
         sizes = self.design.sizes
-        parts = ", ".join(f"{sizes[stratum]:,} {stratum}" for stratum in STRATA if sizes[stratum])
+        parts = ", ".join(f"{sizes[stratum]:,} {stratum}" for stratum in (*STRATA, SHEET) if sizes[stratum])
         return f"{format_count(len(self), 'question')} for {format_count(self.draws, 'draw')}: {parts}"
 
 
@@ -197,6 +217,8 @@ def draw_questions(
     after: Questions | None = None,
     shares: Mapping[str, float] | None = None,
     confidence: float,
+    sheets: int = 0,
+    members: int = 0,
 ) -> Questions:
     """Draw pairs to ask about.
 
@@ -209,6 +231,8 @@ def draw_questions(
         after: Earlier rounds, which the new one continues.
         shares: The shares of yes that earlier answers suggest, by stratum.
         confidence: What half width is meant at.
+        sheets: How many items to draw for sheets.
+        members: How many members of each part of what its clusters hold a sheet asks about at most.
     """
     if not masses.total:
         raise UsageError("The two clusterings are the same on these items, so that there is nothing to ask.")
@@ -217,12 +241,16 @@ def draw_questions(
         seed = after.design.seed
     before = after.design.sizes if after is not None else Counter[str]()
     spreads = {stratum: _spread((shares or {}).get(stratum, 0.5)) for stratum in STRATA if masses.of(stratum)}
-    number = _how_many(n, half_width, masses, spreads, confidence=confidence, done=before.total())
-    sizes = allocate({s: masses.of(s) * spread for s, spread in spreads.items()}, number, before)
-    rounds = (*(after.design.rounds if after is not None else ()), sizes)
-    drawn = Sampler(evidence, seed, len(rounds)).draw(sizes)
+    sizes: dict[str, int] = {}
+    if not sheets or n is not None or half_width is not None:
+        number = _how_many(n, half_width, masses, spreads, confidence=confidence, done=sum(before[s] for s in STRATA))
+        sizes = allocate({s: masses.of(s) * spread for s, spread in spreads.items()}, number, before)
+    rounds = (*(after.design.rounds if after is not None else ()), sizes | ({SHEET: sheets} if sheets else {}))
+    sampler = Sampler(evidence, seed, len(rounds))
+    made = _make_questions(sampler.draw(sizes) if sizes else (), len(rounds))
+    made += _make_sheets(sampler.draw_sheets(sheets, members), len(rounds), before[SHEET]) if sheets else []
     last = after.questions[-1].number if after is not None else 0
-    questions = _with_records(_number(drawn, seed, len(rounds), last), evidence)
+    questions = _with_records(_number(made, seed, len(rounds), last), evidence)
     created = after.design.created if after is not None else now()
     design = Design(seed, rounds, masses, half_width, created)
     return Questions((*(after.questions if after is not None else ()), *questions), design)
@@ -292,8 +320,8 @@ def _round_to(number: int, wanted: Mapping[str, float], least: Mapping[str, int]
     return given
 
 
-def _number(drawn: Iterable[Drawn], seed: int, round_: int, last: int) -> list[Question]:
-    """Make questions of draws, in an order that says nothing about them."""
+def _make_questions(drawn: Iterable[Drawn], round_: int) -> list[Question]:
+    """Make questions of draws; a pair that was drawn several times is one."""
     found: dict[tuple[str, tuple[str, str]], Question] = {}
     for one in drawn:
         (a, b), unions = one.items, one.unions
@@ -302,8 +330,30 @@ def _number(drawn: Iterable[Drawn], seed: int, round_: int, last: int) -> list[Q
         key = one.stratum, pair_of(a, b)
         question = found.get(key) or Question(0, round_, one.stratum, a, b, 0, one.cluster_weight, unions)
         found[key] = replace(question, draws=question.draws + 1)
-    order = sorted(found.items(), key=lambda entry: uniform(f"{seed}|{round_}|order|{entry[0]}"))
-    return [replace(question, number=last + n) for n, (_, question) in enumerate(order, 1)]
+    return list(found.values())
+
+
+def _make_sheets(sheets: Iterable[Sheet], round_: int, done: int) -> list[Question]:
+    """Make questions of sheets; a member that was drawn several times for the same part is one."""
+    found: dict[tuple[int, str, str], Question] = {}
+    for sheet in sheets:
+        for part, member, contribution in sheet.members:
+            a, b = sorted((sheet.item, member), key=str)
+            place = OnSheet(done + sheet.number + 1, part, contribution, sheet.weight)
+            key = sheet.number, part, str(member)
+            question = found.get(key) or Question(0, round_, SHEET, a, b, 0, 0.0, (0.0, 0.0), place)
+            found[key] = replace(question, draws=question.draws + 1)
+    return list(found.values())
+
+
+def _number(made: Iterable[Question], seed: int, round_: int, last: int) -> list[Question]:
+    """Number questions in an order that says nothing about them."""
+
+    def place(question: Question) -> float:
+        sheet = question.sheet and (question.sheet.number, question.sheet.part)
+        return uniform(f"{seed}|{round_}|order|{question.stratum}|{question.pair}|{sheet}")
+
+    return [replace(question, number=last + n) for n, question in enumerate(sorted(made, key=place), 1)]
 
 
 def _with_records(questions: Sequence[Question], evidence: Evidence) -> list[Question]:
@@ -325,6 +375,7 @@ def _as_row(question: Question) -> dict[str, Any]:
         "a_union": question.unions[0],
         "b_union": question.unions[1],
     }
+    row |= {column: question.sheet and getattr(question.sheet, name) for column, name in _SHEET.items()}
     for side, record in zip("ab", question.records, strict=True):
         row |= {f"{side}.{name}": value for name, value in record.items()}
     return row
@@ -337,7 +388,9 @@ def _from_row(row: Mapping[str, Any]) -> Question:
     )
     values = {name: row[name] for name in _FIELDS}
     unions = values.pop("a_union"), values.pop("b_union")
-    return Question(values.pop(_NUMBER), **values, unions=unions, records=(first, second))
+    place = {name: row[column] for column, name in _SHEET.items()}
+    sheet = None if place["number"] is None else OnSheet(**place)
+    return Question(values.pop(_NUMBER), **values, unions=unions, sheet=sheet, records=(first, second))
 
 
 def _as_json(design: Design) -> dict[str, Any]:

@@ -10,14 +10,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from pointwise.columns import ACTUAL, ACTUAL_WEIGHT, FP, IDEAL, IDEAL_WEIGHT, ITEM, TP, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_ITEMS,
+    ACTUAL_WEIGHT,
+    FN,
+    FP,
+    IDEAL,
+    IDEAL_ITEMS,
+    IDEAL_WEIGHT,
+    ITEM,
+    ITEMS,
+    TP,
+    WEIGHT,
+)
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, mass_column, weigh_pairs
 from pointwise.engines.base import Engine
@@ -30,9 +43,13 @@ _BUCKETS = 10_000  # of all cells
 _FEW_BUCKETS = 1_000  # of the rows of one group
 _LABEL, _BUCKET, _WITHOUT = "_label", "_bucket", "_without"
 _KEY, _MASS, _TEXT, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_text", "_uniform", "_score", "_least"
-_STRATUM, _UNION, _ROWS = "_stratum", "_union", "_rows"
+_STRATUM, _UNION, _ROWS, _OWN, _ITEM = "_stratum", "_union", "_rows", "_own", "_item"
 
-_SIZES = (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, _UNION)
+SHEET = "sheet"
+STABLE = "stable"
+_SIDES = {SPLIT: (IDEAL, ACTUAL), MERGE: (ACTUAL, IDEAL)}  # where a pair is together, and where it is apart
+
+_SIZES = (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, _UNION, ITEMS, IDEAL_ITEMS, ACTUAL_ITEMS)
 
 Row = Mapping[str, Any]
 
@@ -70,6 +87,48 @@ class _Draw:
     group: tuple[Any, ...] = ()
     without: str | None = None  # the key of a row that cannot be drawn
     without_mass: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """An item with members of what its two clusters hold.
+
+    Args:
+        number: Which draw it is.
+        item: The item.
+        weight: Its weight.
+        members: The part ("split", "stable" or "merge") that each member is from, the member, and the weight that it
+            stands for.
+    """
+
+    number: int
+    item: Any
+    weight: float
+    members: list[tuple[str, Any, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of what the two clusters of an item hold."""
+
+    label: str  # of the sheet
+    kind: str
+    cell: Row
+    item: Any
+    item_weight: float
+    items: int
+    weight: float
+
+
+def _parts_of(label: str, cell: Row, drawn: Row) -> list[_Part]:
+    """Divide what the two clusters of an item hold into what was split off, what stayed and what was merged in."""
+    own = drawn[ITEM], drawn[WEIGHT]
+    sizes = {
+        SPLIT: (cell[IDEAL_ITEMS] - cell[ITEMS], cell[IDEAL_WEIGHT] - cell[TP]),
+        STABLE: (cell[ITEMS] - 1, cell[TP] - drawn[WEIGHT]),
+        MERGE: (cell[ACTUAL_ITEMS] - cell[ITEMS], cell[ACTUAL_WEIGHT] - cell[TP]),
+    }
+    return [_Part(label, kind, cell, *own, items, weight) for kind, (items, weight) in sizes.items() if items]
 
 
 @dataclass(frozen=True)
@@ -124,32 +183,78 @@ class Sampler:
     def _draw_cells(self, wanted: Mapping[str, int]) -> dict[str, Row]:
         """Draw the cell of the first item, in proportion to the mass of its pairs."""
         weighed = weigh_pairs(_with_union(self.evidence.cells))
-        parts = [
-            weighed.filter(nw.col(mass_column(stratum)) > 0).select(
-                nw.lit(stratum).alias(_STRATUM),
-                IDEAL,
-                ACTUAL,
-                *_SIZES,
-                _cell_key().alias(_KEY),
-                nw.col(mass_column(stratum)).alias(_MASS),
-            )
-            for stratum in wanted
-        ]
+        parts = [_weigh_cells(weighed, stratum, nw.col(mass_column(stratum))) for stratum in wanted]
         draws = [_Draw(_label(stratum, number), (stratum,)) for stratum in wanted for number in range(wanted[stratum])]
         return self._choose(self._into_buckets(nw.concat(parts), (_STRATUM,), _BUCKETS), draws, "cell")
 
     def _draw_partners(self, first: Mapping[str, Row], stratum: str) -> dict[str, Row]:
         """Draw the cell of the second item of split or merge pairs: another one of the same cluster, by weight."""
-        side, other = (IDEAL, ACTUAL) if stratum == SPLIT else (ACTUAL, IDEAL)
         own = {label: cell for label, cell in first.items() if label.startswith(f"{stratum}|")}
-        if not own:
-            return {}
+        return self._draw_others(own, stratum) if own else {}
+
+    def _draw_others(self, own: Mapping[str, Row], stratum: str) -> dict[str, Row]:
+        side, other = _SIDES[stratum]
         clusters = from_rows([{side: value} for value in _distinct(cell[side] for cell in own.values())], self._engine)
         cells = _with_union(self.evidence.cells).join(clusters, on=side, how="inner")
         key, mass = nw.col(other).cast(nw.String).alias(_KEY), nw.col(TP).alias(_MASS)
         rows = self._into_buckets(cells.select(IDEAL, ACTUAL, *_SIZES, key, mass), (side,), _FEW_BUCKETS)
         draws = [_Draw(label, (cell[side],), str(cell[other]), cell[TP]) for label, cell in own.items()]
         return self._choose(rows, draws, "partner")
+
+    def draw_sheets(self, number: int, members: int) -> list[Sheet]:
+        """Draw affected items, by weight and with replacement, each with members of what its two clusters hold.
+
+        A part of at most so many members is listed whole. Of a larger one as many are drawn, by weight.
+        """
+        affected = nw.when((nw.col(FN) > 0) | (nw.col(FP) > 0)).then(nw.col(TP)).otherwise(nw.lit(0.0))
+        cells = _weigh_cells(_with_union(self.evidence.cells), SHEET, affected)
+        draws = [_Draw(_label(SHEET, n), (SHEET,)) for n in range(number)]
+        first = self._choose(self._into_buckets(cells, (_STRATUM,), _BUCKETS), draws, "cell")
+        rows = self._items_of(list(first.values()))
+        items = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in first.items()], "item")
+        sheets = {label: Sheet(n, items[label][ITEM], items[label][WEIGHT]) for n, label in enumerate(first)}
+        parts = [part for label, cell in first.items() for part in _parts_of(label, cell, items[label])]
+        small = [part for part in parts if part.items <= members]
+        found = [*self._list_parts(small), *self._draw_parts([p for p in parts if p.items > members], members)]
+        for part, member, weight in found:
+            sheets[part.label].members.append((part.kind, member, weight))
+        return list(sheets.values())
+
+    def _list_parts(self, parts: Sequence[_Part]) -> list[tuple[_Part, Any, float]]:
+        """List all members of small parts, with their weights."""
+        found = []
+        items = self.evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
+        for kind in (SPLIT, MERGE, STABLE):
+            own = {part.label: part for part in parts if part.kind == kind}
+            if not own:
+                continue
+            side, other = _SIDES.get(kind, (IDEAL, ACTUAL))
+            wanted = [{_LABEL: p.label, side: p.cell[side], _OWN: p.cell[other], _ITEM: p.item} for p in own.values()]
+            rows = items.join(from_rows(wanted, self._engine), on=side, how="inner")
+            is_stable = nw.col(other) == nw.col(_OWN)
+            inside = is_stable & (nw.col(ITEM) != nw.col(_ITEM)) if kind == STABLE else ~is_stable
+            members = self._engine.collect(rows.filter(inside).select(_LABEL, ITEM, WEIGHT)).to_pylist()
+            found += [(own[row[_LABEL]], row[ITEM], row[WEIGHT]) for row in members]
+        return sorted(found, key=lambda entry: (entry[0].label, entry[0].kind, str(entry[1])))
+
+    def _draw_parts(self, parts: Sequence[_Part], members: int) -> list[tuple[_Part, Any, float]]:
+        """Draw members of large parts, each of which stands for an equal share of its part's weight."""
+        draws = {f"{part.label}|{part.kind}|{n}": part for part in parts for n in range(members)}
+        cells = {label: part.cell for label, part in draws.items() if part.kind == STABLE}
+        for kind in (SPLIT, MERGE):
+            own = {label: part.cell for label, part in draws.items() if part.kind == kind}
+            cells |= self._draw_others(own, kind) if own else {}
+        if not cells:
+            return []
+        rows = self._items_of(list(cells.values()))
+        wanted = [
+            _Draw(label, _cell(cell), str(draws[label].item), draws[label].item_weight)
+            if draws[label].kind == STABLE
+            else _Draw(label, _cell(cell))
+            for label, cell in cells.items()
+        ]
+        chosen = self._choose(rows, wanted, "member")
+        return [(part, chosen[label][ITEM], part.weight / members) for label, part in draws.items()]
 
     def _draw_items(self, first: Mapping[str, Row], second: Mapping[str, Row]) -> tuple[dict[str, Row], dict[str, Row]]:
         """Draw an item of each cell, by weight; the two items of a stable pair are different ones of one cell."""
@@ -230,6 +335,12 @@ def _cell(row: Row) -> tuple[Any, Any]:
 
 def _cell_key() -> nw.Expr:
     return nw.concat_str([nw.col(IDEAL).cast(nw.String), nw.lit("|"), nw.col(ACTUAL).cast(nw.String)])
+
+
+def _weigh_cells(cells: nw.LazyFrame, stratum: str, mass: nw.Expr) -> nw.LazyFrame:
+    """Make rows to draw from of the cells that have a mass."""
+    named = cells.with_columns(nw.lit(stratum).alias(_STRATUM), _cell_key().alias(_KEY), mass.alias(_MASS))
+    return named.filter(nw.col(_MASS) > 0).select(_STRATUM, IDEAL, ACTUAL, *_SIZES, _KEY, _MASS)
 
 
 def _with_union(cells: nw.LazyFrame) -> nw.LazyFrame:

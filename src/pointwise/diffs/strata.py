@@ -44,6 +44,7 @@ class Masses:
         merge_distance: The share of what either cluster holds that was merged in.
         split_weight: The weight that was split off.
         merge_weight: The weight that was merged in.
+        affected: The share of the weight of items whose cluster changed.
     """
 
     items: int
@@ -57,6 +58,7 @@ class Masses:
     merge_distance: float
     split_weight: float
     merge_weight: float
+    affected: float
 
     def of(self, stratum: str) -> float:
         """Return the mass of a stratum."""
@@ -100,6 +102,7 @@ def weigh_pairs(cells: nw.LazyFrame) -> nw.LazyFrame:
         (nw.col(WEIGHT) * nw.col(FP) / union).alias("merge_distance"),
         (nw.col(WEIGHT) * nw.col(FN)).alias("split_weight"),
         (nw.col(WEIGHT) * nw.col(FP)).alias("merge_weight"),
+        nw.when((nw.col(FN) > 0) | (nw.col(FP) > 0)).then(nw.col(WEIGHT)).otherwise(zero).alias("affected"),
     )
 
 
