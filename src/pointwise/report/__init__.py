@@ -30,9 +30,9 @@ __all__ = ["report_comparison", "report_evaluation"]
 
 def report_evaluation(evaluation: Evaluation, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of an evaluation; see `Evaluation.report`."""
-    return write_page(render("evaluation.html", describe_evaluation(evaluation, title=title)), path)
+    return write_page(path, lambda: render("evaluation.html", describe_evaluation(evaluation, title=title)))
 
 
 def report_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of a comparison; see `Comparison.report`."""
-    return write_page(render("comparison.html", describe_comparison(comparison, title=title)), path)
+    return write_page(path, lambda: render("comparison.html", describe_comparison(comparison, title=title)))

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def write_page(html: str, path: str | os.PathLike[str]) -> Path:
-    """Write a page; the file appears when it is complete."""
+def write_page(path: str | os.PathLike[str], draw: Callable[[], str]) -> Path:
+    """Draw a page and write it, after making sure that it can be written; the file appears when it is complete."""
     with whole_file(path) as unfinished:
-        unfinished.write_text(html, encoding="utf-8")
+        unfinished.write_text(draw(), encoding="utf-8")
     return Path(path)
