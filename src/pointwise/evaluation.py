@@ -22,7 +22,7 @@ from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.common import find_common_items
 from pointwise.core.coverage import Coverage, Scope, coverage_of
 from pointwise.core.evidence import Evidence, establish
-from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.turns import in_turn
@@ -65,7 +65,7 @@ def evaluate(
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
-    metrics: Sequence[str] | str | None = None,
+    metrics: Metrics | None = None,
     outside: Outside = "ignore",
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
@@ -98,7 +98,7 @@ def evaluate(
         weights: A table of items and their weights.
         attributes: A table of items and what is known about them, to slice by.
         slices: Columns or conditions to slice by; `by_slice()` shows them.
-        metrics: Names of the metrics to show; by default precision, recall, f1 and jaccard_distance.
+        metrics: The metrics to show, by name or as they are; by default precision, recall, f1 and jaccard_distance.
         outside: What members of an actual cluster that the truth does not list mean: nothing ("ignore", as in
             the paper), or that the cluster is wrong to hold them ("wrong"; the truth clusters are complete).
         missing: What happens to ideal items that the actual clustering lacks: left out ("drop", as in the
@@ -246,25 +246,23 @@ class Evaluation:
         least = self.coverage.least_precision
         return {} if least is None else {"precision": least}
 
-    def with_metrics(self, *names: str) -> Evaluation:
+    def with_metrics(self, *names: str | Metric) -> Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
         return replace(self, metrics=self._chosen(names))
 
-    def by_ideal_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_ideal_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
         """Average the metrics over the items of each ideal cluster."""
         return tabulate_clusters(self.evidence, IDEAL, self._chosen(metrics))
 
-    def by_actual_cluster(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_actual_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
         """Average the metrics over the common items of each actual cluster."""
         return tabulate_clusters(self.evidence, ACTUAL, self._chosen(metrics))
 
-    def by_item(self, *, metrics: Sequence[str] | str | None = None) -> MetricTable:
+    def by_item(self, *, metrics: Metrics | None = None) -> MetricTable:
         """List every common item with its confusion matrix and metrics."""
         return tabulate_items(self.evidence, self._chosen(metrics))
 
-    def by_slice(
-        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool | None = None
-    ) -> MetricTable:
+    def by_slice(self, *slices: Any, metrics: Metrics | None = None, intervals: bool | None = None) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
 
         Args:
@@ -283,9 +281,7 @@ class Evaluation:
         confidence = self.confidence if intervals else None
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
-    def list_slices(
-        self, *slices: Any, metrics: Sequence[str] | str | None = None, intervals: bool = False
-    ) -> MetricTable:
+    def list_slices(self, *slices: Any, metrics: Metrics | None = None, intervals: bool = False) -> MetricTable:
         """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
         specs, confidence = slices or self.options.slices, self.confidence if intervals else None
         return list_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
@@ -363,7 +359,7 @@ class Evaluation:
         return save(self, path, overwrite=overwrite)
 
     def bootstrap(
-        self, *, metrics: Sequence[str] | str | None = None, resamples: int = RESAMPLES, seed: int = 0
+        self, *, metrics: Metrics | None = None, resamples: int = RESAMPLES, seed: int = 0
     ) -> dict[str, Interval]:
         """Return intervals of the overall metrics by drawing the ideal clusters again and again.
 
@@ -437,7 +433,7 @@ class Evaluation:
         )
         return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
 
-    def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
+    def _chosen(self, metrics: Metrics | None) -> tuple[Metric, ...]:
         if metrics is None:
             return self.metrics
         chosen = find_metrics(metrics)

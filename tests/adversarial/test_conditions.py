@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointwise.answers.conditions import parse_condition
+from pointwise.columns import inside
 from pointwise.engines import start_engine
 from pointwise.errors import PointwiseError
 
@@ -42,7 +43,7 @@ def frame():
 def matching(frame, text):
     engine, rows = frame
     found = rows.filter(parse_condition(text, SCHEMA).expression)
-    return sorted(engine.collect(found.select("row"))["row"].to_pylist())
+    return sorted(engine.collect(found.select(inside("row")))[inside("row")].to_pylist())
 
 
 def quoted(value, quote):

@@ -16,6 +16,7 @@ import pointwise as pw
 from pointwise.diffs.questions import allocate
 from pointwise.diffs.sampling import Sampler, uniform
 from pointwise.engines import start_engine
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, RunError, UsageError
 
 from diff_oracle import BASE, EXP, TRUTH, WEIGHTS, Oracle
@@ -99,7 +100,7 @@ def test_spark_draws_the_same_questions(spark):
 def test_engines_decide_uniform_numbers_as_python_does():
     engine = start_engine()
     texts = ["", "a", "ä|1", "x" * 1000]
-    frame = engine.read(pa.table({"text": texts})).load(["text"])
+    frame = from_rows(pa.table({"text": texts}), engine)
     found = {row["text"]: row["u"] for row in engine.collect(engine.uniform(frame, "text", "u")).to_pylist()}
     assert found == {text: uniform(text) for text in texts}
     engine.close()

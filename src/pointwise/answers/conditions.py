@@ -14,6 +14,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.columns import inside
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
 
@@ -48,7 +49,9 @@ class Condition:
     columns: tuple[str, ...]
 
 
-def parse_condition(text: str, schema: dict[str, Any], *, reserved: Sequence[str] = ()) -> Condition:
+def parse_condition(
+    text: str, schema: dict[str, Any], *, reserved: Sequence[str] = (), named: Callable[[str], str] = inside
+) -> Condition:
     """Read a condition on columns.
 
     It may compare columns with numbers and quoted text (`= == != <> < <= > >=`), ask for membership (`in`,
@@ -60,6 +63,7 @@ def parse_condition(text: str, schema: dict[str, Any], *, reserved: Sequence[str
         text: The condition.
         schema: The columns it may use, with their types.
         reserved: Names that no column can have.
+        named: Returns what the frame calls a column.
 
     Raises:
         UsageError: The text is not a condition.
@@ -77,7 +81,7 @@ def parse_condition(text: str, schema: dict[str, Any], *, reserved: Sequence[str
         ) from error
     if _depth(tree) > _DEEPEST:
         raise UsageError(f"{_shortened(text)} is nested too deeply: at most {_DEEPEST} levels are read.")
-    reader = _Reader(text, schema, names, tuple(reserved))
+    reader = _Reader(text, schema, names, tuple(reserved), named)
     expression = reader.condition(tree)
     return Condition(text, expression, tuple(dict.fromkeys(reader.used)))
 
@@ -178,6 +182,7 @@ class _Reader:
     schema: dict[str, Any]
     names: dict[str, str]
     reserved: tuple[str, ...] = ()
+    named: Callable[[str], str] = inside
     used: list[str] = field(default_factory=list)
 
     @property
@@ -196,17 +201,17 @@ class _Reader:
                 pairs = zip(sides, ops, sides[1:], strict=False)
                 return reduce(operator.and_, [self.comparison(a, op, b) for a, op, b in pairs])
             case ast.Name() as name if isinstance(self.schema[self.column(name)], nw.Boolean):
-                return nw.col(self.column(name))
+                return self.values(self.column(name))
         raise self.refusal(node)
 
     def comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> nw.Expr:
         if isinstance(op, (ast.In, ast.NotIn)):
             column = self.column(left)
             listed = right.elts if isinstance(right, (ast.Tuple, ast.List)) else [right]
-            found = nw.col(column).is_in([self.literal(e, column) for e in listed])
+            found = self.values(column).is_in([self.literal(e, column) for e in listed])
             return found if isinstance(op, ast.In) else ~found
         if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
-            missing = nw.col(self.column(left)).is_null()
+            missing = self.values(self.column(left)).is_null()
             return missing if isinstance(op, ast.Is) else ~missing
         if type(op) not in _OPERATORS or not (isinstance(left, ast.Name) or isinstance(right, ast.Name)):
             raise self.refusal(ast.Compare(left, [op], [right]))
@@ -226,7 +231,7 @@ class _Reader:
 
     def operand(self, node: ast.expr, other: ast.expr) -> Any:
         if isinstance(node, ast.Name):
-            return nw.col(self.column(node))
+            return self.values(self.column(node))
         beside = self.column(other) if isinstance(other, ast.Name) else None
         value = self.literal(node, beside)
         return value if beside else nw.lit(value)
@@ -260,6 +265,9 @@ class _Reader:
                 f"In {self.shown}: column {column!r} holds {dtype}, which cannot be compared with {value!r}."
             )
         return value
+
+    def values(self, column: str) -> nw.Expr:
+        return nw.col(self.named(column))
 
     def column(self, node: ast.expr) -> str:
         if not isinstance(node, ast.Name):

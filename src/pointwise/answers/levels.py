@@ -25,6 +25,7 @@ from pointwise.columns import (
     TP,
     UNDEFINED,
     WEIGHT,
+    inside,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, sum_up
@@ -99,13 +100,13 @@ def list_slices(
 def _tabulate_slicing(
     evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, confidence: float | None
 ) -> MetricTable:
-    names = [key.name for key in cut.keys]
-    check_names(names, metrics)
+    check_names(cut.names, metrics)
+    names = [key.column for key in cut.keys]
     frame = _lift_slices(evidence, cut, metrics, confidence)
     title = evidence.sample.title(f"Slices by {cut.name}")
     quiet = () if confidence is None else (WEIGHT,)  # the share says it too, and intervals need the room
     made = partial(
-        MetricTable, title, engine=evidence.engine, quiet=quiet, keys=tuple(names), confidence=confidence or CONFIDENCE
+        MetricTable, title, engine=evidence.engine, quiet=quiet, keys=cut.names, confidence=confidence or CONFIDENCE
     )
     bands = band_keys(cut)
     if not bands:
@@ -118,7 +119,7 @@ def _tabulate_slicing(
 
 
 def _lift_slices(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None) -> nw.LazyFrame:
-    names, rows = [key.name for key in cut.keys], slice_cells(evidence, cut, metrics)
+    names, rows = [key.column for key in cut.keys], slice_cells(evidence, cut, metrics)
     if confidence is None:
         return evidence.estimate(rows, names, metrics)
     sums = evidence.engine.checkpoint(sum_up(evidence.sample.expand(rows), (*names, IDEAL), metrics))
@@ -127,8 +128,8 @@ def _lift_slices(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], co
 
 
 def band_keys(cut: Slicing) -> list[str]:
-    """Name the keys of a slicing that are bands of cluster sizes."""
-    return [key.name for key in cut.keys if key.name in SIZES and key.expression is None]
+    """Name the columns of a slicing that are bands of cluster sizes."""
+    return [key.column for key in cut.keys if key.name in SIZES and key.expression is None]
 
 
 def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -139,15 +140,23 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
         cluster sizes is given by its least size.
     """
     rows = evidence.measured(metrics)
-    keys = [(key.name, key.expression) for key in cut.keys if key.expression is not None]
+    keys = [(key.column, key.expression) for key in cut.keys if key.expression is not None]
     if keys:
-        items = evidence.items_with(needed_columns(evidence, cut.keys))
+        items = items_for(evidence, cut.keys)
         keyed = items.select(IDEAL, ACTUAL, WEIGHT, *(expression.alias(name) for name, expression in keys))
         split = keyed.group_by(IDEAL, ACTUAL, *(name for name, _ in keys))
         sums = split.agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
         rows = sums.join(rows.drop(ITEMS, WEIGHT), on=[IDEAL, ACTUAL], how="inner")
-    bands = [band_start(SIZES[k.name]).alias(k.name) for k in cut.keys if k.expression is None]
+    bands = [band_start(SIZES[k.name]).alias(k.column) for k in cut.keys if k.expression is None]
     return rows.with_columns(*bands) if bands else rows
+
+
+def items_for(evidence: Evidence, keys: Sequence[Key]) -> nw.LazyFrame:
+    """Return the items with the columns that keys need, for a user's own expression also under the user's names."""
+    items = evidence.items_with(needed_columns(evidence, keys))
+    if all(key.columns is not None for key in keys):
+        return items
+    return items.with_columns(*(nw.col(inside(c)).alias(c) for c in evidence.slice_schema))
 
 
 def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
@@ -160,10 +169,11 @@ def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
 def _side_by_side(cuts: Sequence[Slicing], tables: Sequence[MetricTable]) -> MetricTable:
     parts = []
     for number, (cut, table) in enumerate(zip(cuts, tables, strict=True)):
-        names = [key.name for key in cut.keys]
+        names = [key.column for key in cut.keys]
         value = _as_text(names)
         labels = (nw.lit(cut.name).alias("slice"), value.alias("value"), nw.lit(number).alias("_number"))
-        parts.append(table.frame.select(*labels, *(c for c in table.columns if c not in names)))
+        others = (c for c in table.columns if c not in cut.names)
+        parts.append(table.frame.select(*labels, *others))
     order = (("_number", False), (WEIGHT, True), ("value", False))
     first = tables[0]
     return MetricTable(

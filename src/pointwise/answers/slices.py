@@ -11,7 +11,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.conditions import parse_condition
-from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED
+from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED, inside
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
 
@@ -28,13 +28,19 @@ class Key:
 
     Args:
         name: Its column in the result.
-        expression: Its value, over the columns of items; None for a built-in slice, which is a matter of cells.
+        expression: Its value, over the columns of items as they are called inside or, where it is a user's own
+            expression, as the user calls them; None for a built-in slice, which is a matter of cells.
         columns: The item columns that it needs; None if that is not known.
     """
 
     name: str
     expression: nw.Expr | None = None
     columns: tuple[str, ...] | None = ()
+
+    @property
+    def column(self) -> str:
+        """Its column before the result is handed out."""
+        return inside(self.name)
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,12 @@ class Slicing:
     @property
     def name(self) -> str:
         """What to call it."""
-        return ",".join(key.name for key in self.keys)
+        return ",".join(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What to call its dimensions."""
+        return tuple(key.name for key in self.keys)
 
 
 def read_slicing(spec: Any, schema: Mapping[str, Any]) -> Slicing:
@@ -86,7 +97,7 @@ def _keys_of_text(text: str, schema: Mapping[str, Any]) -> tuple[Key, ...]:
 
 def _key_of_column(name: str, schema: Mapping[str, Any]) -> Key:
     if name in schema:
-        return Key(name, nw.col(name), (name,))
+        return Key(name, nw.col(inside(name)), (name,))
     return Key(name)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.conditions import parse_condition
-from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import ITEMS, LOW, SHARE, UNDEFINED, WEIGHT, given_name, inside
 from pointwise.core.metrics import find_metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
@@ -62,6 +62,10 @@ class MetricTable:
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
+        return [given_name(c) for c in self._own_columns]
+
+    @property
+    def _own_columns(self) -> list[str]:
         return [c for c in self.frame.collect_schema().names() if c not in self.hidden]
 
     @property
@@ -80,9 +84,9 @@ class MetricTable:
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; where it is equal, as before."""
-        self._require(by)
-        kept = tuple((c, d) for c, d in self.order if c != by)
-        return replace(self._cut(), order=((by, descending), *kept))
+        own = self._own(by)
+        kept = tuple((c, d) for c, d in self.order if c != own)
+        return replace(self._cut(), order=((own, descending), *kept))
 
     def head(self, n: int = SHOWN_ROWS) -> MetricTable:
         """Keep the first rows."""
@@ -94,8 +98,12 @@ class MetricTable:
         """Keep the rows for which a condition holds, such as "items >= 5 and recall < 0.5"."""
         table = self._cut()
         if isinstance(condition, str):
-            condition = parse_condition(condition, dict(table.frame.collect_schema())).expression
-        return replace(table, frame=table.frame.filter(condition))
+            schema = {given_name(c): dtype for c, dtype in table.frame.collect_schema().items()}
+            condition = parse_condition(condition, schema, named=self._own).expression
+            return replace(table, frame=table.frame.filter(condition))
+        enclosed = [c for c in table.frame.collect_schema().names() if c != given_name(c)]
+        released = table.frame.rename({c: given_name(c) for c in enclosed}).filter(condition)
+        return replace(table, frame=released.rename({given_name(c): c for c in enclosed}))
 
     def worst(self, metric: str, n: int = SHOWN_ROWS) -> MetricTable:
         """Keep the rows with the worst values of a metric; of equal ones, the heaviest."""
@@ -109,15 +117,19 @@ class MetricTable:
         better = find_metric(metric).better
         if better is None:
             raise UsageError(f"{metric!r} has no better or worse, but a table can be sorted by it.")
-        self._require(metric)
+        self._own(metric)
         defined = self._cut()
         defined = replace(defined, frame=defined.frame.filter(~nw.col(metric).is_null()))
         table = defined.sort(WEIGHT, descending=True).sort(metric, descending=worst == (better == "lower"))
         return table.head(n)
 
-    def _require(self, column: str) -> None:
-        if column not in self.frame.collect_schema().names():
+    def _own(self, column: str) -> str:
+        """Return what the frame calls a column: one of a user's tables has another name inside."""
+        own = self._own_columns
+        found = next((name for name in (column, inside(column)) if name in own), None)
+        if found is None:
             raise MissingColumnError(f"This table has no column {column!r}. It has {', '.join(self.columns)}.")
+        return found
 
     def _cut(self) -> MetricTable:
         """Make sure that a limit applies to what came before it, not to what comes after."""
@@ -132,11 +144,12 @@ class MetricTable:
 
     def lazy(self) -> nw.LazyFrame:
         """Return the rows as a narwhals frame on the engine."""
-        return self._sorted().select(*self.columns)
+        return self._sorted().select(*(nw.col(c).alias(given_name(c)) for c in self._own_columns))
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a PyArrow table."""
-        return self.engine.collect(self.lazy())
+        own = self._own_columns  # named after they are fetched: Arrow takes names that engines do not
+        return self.engine.collect(self._sorted().select(*own)).rename_columns([given_name(c) for c in own])
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a pandas data frame."""

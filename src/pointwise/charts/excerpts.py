@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.answers.levels import tabulate_clusters
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT, given_name, inside
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metrics
 
@@ -152,5 +152,6 @@ def _examples(
 def _described(evidence: Evidence, items: Sequence[Any], attributes: Sequence[str]) -> dict[Any, dict[str, Any]]:
     """Look up weights and attributes of a few items."""
     few = evidence.engine.checkpoint(evidence.items.filter(nw.col(ITEM).is_in(list(items))))
-    frame = replace(evidence, found=few).items_with(attributes).select(ITEM, WEIGHT, *attributes)
-    return {row[ITEM]: row for row in evidence.engine.collect(frame).to_pylist()}
+    frame = replace(evidence, found=few).items_with(attributes).select(ITEM, WEIGHT, *map(inside, attributes))
+    rows = evidence.engine.collect(frame).to_pylist()
+    return {row[ITEM]: {given_name(column): value for column, value in row.items()} for row in rows}

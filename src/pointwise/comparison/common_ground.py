@@ -17,7 +17,7 @@ from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source
-from pointwise.engines.queries import count
+from pointwise.engines.queries import count, from_rows
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
 
@@ -57,7 +57,7 @@ def _moved_sample(evidence: Evidence, engine: Engine) -> Sample:
 
 
 def _moved(frame: nw.LazyFrame, engine: Engine, target: Engine) -> nw.LazyFrame:
-    return target.checkpoint(target.read(engine.collect(frame)).load(frame.collect_schema().names()))
+    return target.checkpoint(from_rows(engine.collect(frame), target))
 
 
 def check_same_truth(evaluations: Mapping[str, Evaluation]) -> None:

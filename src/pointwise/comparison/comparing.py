@@ -11,7 +11,7 @@ from pointwise.columns import ITEMS
 from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.comparison.comparison import Comparison
 from pointwise.core.alignment import present_items
-from pointwise.core.metrics import find_metrics
+from pointwise.core.metrics import Metrics, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
@@ -36,7 +36,7 @@ def compare(
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
-    metrics: Sequence[str] | str | None = None,
+    metrics: Metrics | None = None,
     outside: Outside | None = None,
     missing: Missing | None = None,
     unassigned: Unassigned | Mapping[str, Unassigned] | None = None,

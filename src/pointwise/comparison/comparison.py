@@ -41,7 +41,7 @@ from pointwise.comparison.deltas import (
 )
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
 from pointwise.core.evidence import Evidence
-from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
@@ -165,7 +165,7 @@ class Comparison:
         return self[pair.experiment].overall[metric] - self[pair.baseline].overall[metric]
 
     def deltas(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
     ) -> MetricTable:
         """Show how far the overall values of variants lie apart, with intervals and tests.
 
@@ -186,7 +186,7 @@ class Comparison:
         *slices: Any,
         experiment: str | None = None,
         baseline: str | None = None,
-        metrics: Sequence[str] | str | None = None,
+        metrics: Metrics | None = None,
     ) -> MetricTable:
         """Show what changed in every slice, with intervals, tests, and p-values adjusted for their number.
 
@@ -207,8 +207,8 @@ class Comparison:
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
         if len(cuts) == 1:
-            keys = tuple(key.name for key in cuts[0].keys)
-            return self._delta_table(f"Differences by {cuts[0].name}", rows[0], pairs, quiet=(ITEMS,), keys=keys)
+            title, keys = f"Differences by {cuts[0].name}", cuts[0].names
+            return self._delta_table(title, rows[0], pairs, quiet=(ITEMS,), keys=keys)
         listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
         quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
         return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
@@ -227,9 +227,9 @@ class Comparison:
         )
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
-        names = [key.name for key in cut.keys]
-        check_names(names, metrics)
-        _check_delta_names(names)
+        check_names(cut.names, metrics)
+        _check_delta_names(cut.names)
+        names = [key.column for key in cut.keys]
         sums = self._stack(names, metrics, cut)
         rows = self._find_deltas(sums, names, pairs, metrics)
         bands = band_keys(cut)
@@ -237,14 +237,14 @@ class Comparison:
         return [row | {band: band_name(row[band]) for band in bands} for row in rows]
 
     def by_ideal_cluster(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
     ) -> MetricTable:
         """Show what changed in every ideal cluster. Contributions add up to the overall delta."""
         pairs = self._pairs(experiment, baseline)
         return self._paired_table("Ideal clusters", pair_clusters, pairs, self._chosen(metrics))
 
     def by_item(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Sequence[str] | str | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
     ) -> MetricTable:
         """Show what changed for every item. Contributions add up to the overall delta."""
         return self._paired_table("Items", pair_items, self._pairs(experiment, baseline), self._chosen(metrics))
@@ -276,7 +276,7 @@ class Comparison:
         *,
         experiment: str | None = None,
         baseline: str | None = None,
-        metrics: Sequence[str] | str | None = None,
+        metrics: Metrics | None = None,
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> dict[str, Interval]:
@@ -400,7 +400,7 @@ class Comparison:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO
         return [self.overall, self.deltas()] if has_baseline else [self.overall]
 
-    def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
+    def _chosen(self, metrics: Metrics | None) -> tuple[Metric, ...]:
         if metrics is None:
             return self.metrics
         chosen = find_metrics(metrics)
@@ -525,7 +525,7 @@ def _titled(title: str, pairs: Sequence[Pair]) -> str:
 
 def _named(row: Row, cut: Slicing) -> Row:
     """Put what a row is about into two columns that all slicings have."""
-    names = [key.name for key in cut.keys]
+    names = [key.column for key in cut.keys]
     value = row[names[0]] if len(names) == 1 else ", ".join(MISSING if row[n] is None else str(row[n]) for n in names)
     text = None if value is None else str(value)
     head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": text}
@@ -545,6 +545,10 @@ def _check_delta_names(names: Sequence[str]) -> None:
         DOWN_CLUSTERS,
         VERDICT,
         CONTRIBUTION,
+        DELTA + LOW,
+        DELTA + HIGH,
+        f"{BASELINE}_value",
+        f"{EXPERIMENT}_value",
     )
     clash = [name for name in names if name.lower() in taken]
     if clash:

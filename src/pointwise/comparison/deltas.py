@@ -64,8 +64,8 @@ UP_CLUSTERS = "up_clusters"
 DOWN_CLUSTERS = "down_clusters"
 VERDICT = "verdict"
 
-_PAIR, _SIGN, _DEFINED = "_pair", "_sign", "_defined"
-_OWN, _SIDES, _UP, _DOWN = "_own", "_sides", "_up", "_down"
+_PAIR, _SIGN, _DEFINED = "_pair", "_sign", "__defined"
+_OWN, _SIDES, _UP, _DOWN = "__own", "__sides", "__up", "__down"
 _NO_CHANGE = 1e-9  # of the own value of a cluster: rounding depends on the order of its cells
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT, inside
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
@@ -193,7 +193,10 @@ def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, colum
 
 def _is_text(table: Table, column: str) -> bool:
     """Tell whether weights were read from text, which may say anything."""
-    return isinstance(table.source.load((column,)).collect_schema()[column], nw.String) or not table.source.is_typed
+    return (
+        isinstance(table.source.load((column,)).collect_schema()[inside(column)], nw.String)
+        or not table.source.is_typed
+    )
 
 
 def _no_common_items(ideal: Table, actual: Table, engine: Engine) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, RESERVED, TP, WEIGHT
+from pointwise.columns import IDEAL, ITEM, ITEMS, PREFIX, RESERVED, TP, WEIGHT, given_name, inside
 from pointwise.core.confusion import Totals, confuse, with_entries
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.held import Held
@@ -146,19 +146,23 @@ class Evidence:
     @cached_property
     def slice_schema(self) -> dict[str, Any]:
         """The columns that slices can use, with their types."""
-        own = {c: t for c, t in self.item_schema.items() if c not in (ITEM, IDEAL, ACTUAL, WEIGHT)}
+        own = {given_name(c): t for c, t in self.item_schema.items() if c.startswith(PREFIX)}
         if self.attributes is None:
             return own
         source, ids = self.attributes.source, self.attributes.item_columns
         taken = {*RESERVED, *ids}
         others = [c for c in source.columns if c not in own and c.lower() not in taken]
-        return own | dict(source.load(others).collect_schema()) if others else own
+        schema = source.load(others).collect_schema() if others else {}
+        return own | {given_name(c): dtype for c, dtype in schema.items()}
 
     def items_with(self, columns: Sequence[str]) -> nw.LazyFrame:
-        """Return the items with columns to slice by, joining those that they do not carry yet."""
+        """Return the items with columns to slice by, which have other names `inside`.
+
+        Columns that the items do not carry yet are joined.
+        """
         items = self.weighed_items()
         carried = set(items.collect_schema().names())
-        lacking = [c for c in dict.fromkeys(columns) if c not in carried]
+        lacking = [c for c in dict.fromkeys(columns) if inside(c) not in carried]
         if not lacking or self.attributes is None:
             return items
         table = with_columns(self.attributes, lacking, self.engine, like=items)
@@ -172,9 +176,7 @@ class Evidence:
             IdTypeError: Items are integers here and text there.
             NoCommonItemsError: The table speaks of other items.
         """
-        items = self.items.drop(
-            *(c for c in self.slice_schema if c in table.source.columns and c in self.items.columns)
-        )
+        items = self.items.drop(*map(inside, table.source.columns), strict=False)
         if not isinstance(items.collect_schema()[ITEM], nw.String) and table.id_kind != "integer":
             if table.id_kind == "text":
                 raise IdTypeError("Items are integers in the evaluation and text in the attributes.")

@@ -81,7 +81,7 @@ def columns_of(metric: Metric) -> tuple[str, ...]:
 
 def defined_weight(metric: Metric) -> str:
     """Name the column with the weight of the items for which a metric is defined."""
-    return WEIGHT if metric.is_total else metric.name + "_defined_weight"
+    return WEIGHT if metric.is_total else metric.name + "__defined_weight"
 
 
 def of_means(metric: Metric, means: Sequence[nw.Expr]) -> nw.Expr:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from pointwise.columns import RESULT_ENDINGS, RESULTS
 from pointwise.core.confusion import Confusion
 from pointwise.errors import UnknownMetricError, UsageError
+from pointwise.text.values import short
 
 Formula = Callable[[Confusion], Any]
 Better = Literal["higher", "lower"]
@@ -304,6 +306,7 @@ METRICS: dict[str, Metric] = {row.name: replace(row, swapped=row.swapped or row.
 
 DEFAULT_METRICS = ("precision", "recall", "f1", "jaccard_distance")
 
+_NAME = re.compile(r"[^\W\d_][^\W_]*(_[^\W_]+)*")
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
 _LONGEST_NAME = 60  # of a metric in a message
 _LEAST_BETA = 0.001  # beyond this and its inverse, only one of precision and recall is left
@@ -326,14 +329,30 @@ def find_metric(name: str) -> Metric:
     raise UnknownMetricError(f"There is no metric {shown!r}. {hint}")
 
 
-def find_metrics(names: Iterable[str] | str | None) -> tuple[Metric, ...]:
+Metrics = str | Metric | Iterable[str | Metric]
+"""What a user chooses metrics by: names, or the metrics themselves."""
+
+
+def find_metrics(chosen: Metrics | None) -> tuple[Metric, ...]:
     """Look up several metrics, each once, in the order given; None gives the default ones."""
-    if isinstance(names, str):
-        names = [names]
-    chosen = DEFAULT_METRICS if names is None else tuple(dict.fromkeys(names))
-    if not chosen:
+    if isinstance(chosen, (str, Metric)):
+        chosen = [chosen]
+    names = DEFAULT_METRICS if chosen is None else dict.fromkeys(map(_name_of, chosen))
+    if not names:
         raise UsageError("No metric was chosen. Name at least one, or leave `metrics` out.")
-    return tuple(find_metric(name) for name in chosen)
+    return tuple(find_metric(name) for name in names)
+
+
+def _name_of(chosen: Any) -> str:
+    """Return the name of what stands for a metric: itself, or the metric that is registered under its name."""
+    if isinstance(chosen, Metric):
+        registered = METRICS.get(chosen.name, chosen)  # that of a beta is made anew whenever it is asked for
+        if registered.formula is not chosen.formula:
+            raise UsageError(f"The metric {chosen.name!r} is not the one of that name. Register it with pw.metric.")
+        return chosen.name
+    if not isinstance(chosen, str):
+        raise UsageError(f"metrics=... takes names and metrics, not {short(chosen)}.")
+    return chosen
 
 
 def _f_beta(name: str, beta: float) -> Metric:
@@ -375,13 +394,28 @@ def metric(
         own = name or getattr(formula, "__name__", "")
         if own in _BUILT_IN:
             raise UsageError(f"{own!r} is a built-in metric. Give yours another name.")
-        if not own.isidentifier():
-            raise UsageError(f"A metric needs a name of letters, digits and underscores, not {own!r}.")
+        _check_name(own)
         doc = (formula.__doc__ or "").strip().split("\n")[0]
         METRICS[own] = Metric(own, formula, text, summary or doc, swapped=swapped or own, better=better, range=range)
         return formula
 
     return register
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that columns of tables, or of the steps to them, could have."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"A metric needs a name of letters and digits, with single underscores between them, not {short(name)}."
+        )
+    if name.lower() in RESULTS or name.lower().endswith(RESULT_ENDINGS):
+        raise UsageError(
+            f"A metric cannot be called {short(name)}: tables have a column of that name, or of that ending, beside "
+            "the metrics. Give yours another name."
+        )
+    same = next((other for other in METRICS if other != name and other.lower() == name.lower()), None)
+    if same:
+        raise UsageError(f"A metric {same!r} is there already, and {name!r} differs in capitals only.")
 
 
 _BUILT_IN = frozenset(METRICS)

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import narwhals.stable.v2 as nw
-
 from pointwise.answers.mistakes import OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
-from pointwise.columns import ITEM
+from pointwise.columns import ITEM, given_name, inside
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, SPLIT
 from pointwise.engines.queries import from_rows
@@ -148,5 +146,6 @@ def fetch_records(evidence: Evidence, items: Sequence[Any]) -> dict[Any, dict[st
     if not columns or not items:
         return {}
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    rows = evidence.items_with(columns).join(wanted, on=ITEM, how="inner").select(nw.col(ITEM), *columns)
-    return {row.pop(ITEM): row for row in evidence.engine.collect(rows).to_pylist()}
+    rows = evidence.items_with(columns).join(wanted, on=ITEM, how="inner").select(ITEM, *map(inside, columns))
+    found = evidence.engine.collect(rows).to_pylist()
+    return {row.pop(ITEM): {given_name(column): value for column, value in row.items()} for row in found}

@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.levels import band_keys, check_names, needed_columns
+from pointwise.answers.levels import band_keys, check_names, items_for
 from pointwise.answers.slices import SIZES, Slicing, band_name, band_start, read_slicing
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SQUARES, WEIGHT
 from pointwise.core.evidence import Evidence
@@ -146,7 +146,7 @@ def estimate(
     found: dict[tuple[str, str], Mapping[str, Estimate]] = {}
     for spec in slices:
         cut = read_slicing(spec, evidence.slice_schema)
-        check_names([key.name for key in cut.keys], ())
+        check_names(cut.names, ())
         members = _find_members(evidence, cut, counted)
         parts = sorted(_slice_masses(evidence, cut).items(), key=lambda part: -part[1].weight)
         for keys, known in parts:
@@ -164,25 +164,26 @@ def estimate(
 def _name_slice(cut: Slicing, keys: Keys) -> str:
     bands = band_keys(cut)
     return ", ".join(
-        band_name(value) if key.name in bands else format_key(value) for key, value in zip(cut.keys, keys, strict=True)
+        band_name(value) if key.column in bands else format_key(value)
+        for key, value in zip(cut.keys, keys, strict=True)
     )
 
 
 def _sliced_items(evidence: Evidence, cut: Slicing) -> nw.LazyFrame:
     """Return the items with their cells and the keys of their slice."""
-    items = evidence.items_with(needed_columns(evidence, cut.keys))
-    keys = [key.expression.alias(key.name) for key in cut.keys if key.expression is not None]
+    items = items_for(evidence, cut.keys)
+    keys = [key.expression.alias(key.column) for key in cut.keys if key.expression is not None]
     rows = items.select(ITEM, IDEAL, ACTUAL, WEIGHT, *keys)
-    bands = [key.name for key in cut.keys if key.expression is None]
+    bands = [key for key in cut.keys if key.expression is None]
     if not bands:
         return rows
-    sizes = evidence.cells.select(IDEAL, ACTUAL, *(band_start(SIZES[name]).alias(name) for name in bands))
+    sizes = evidence.cells.select(IDEAL, ACTUAL, *(band_start(SIZES[key.name]).alias(key.column) for key in bands))
     return rows.join(sizes, on=[IDEAL, ACTUAL], how="inner")
 
 
 def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[Keys, Masses]:
     """Find what is known of every slice."""
-    names = [key.name for key in cut.keys]
+    names = [key.column for key in cut.keys]
     rows = _sliced_items(evidence, cut).with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
     parts = rows.group_by(IDEAL, ACTUAL, *names).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum(), nw.col(SQUARES).sum())
     cells = parts.join(evidence.cells.drop(ITEMS, WEIGHT, SQUARES), on=[IDEAL, ACTUAL], how="inner")
@@ -195,6 +196,6 @@ def _find_members(evidence: Evidence, cut: Slicing, counted: Sequence[Counted]) 
     """Find the slice of every item that was asked about."""
     items = dict.fromkeys(item for c in counted for item in (c.question.a, c.question.b))
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    names = [key.name for key in cut.keys]
+    names = [key.column for key in cut.keys]
     rows = _sliced_items(evidence, cut).join(wanted, on=ITEM, how="inner").select(ITEM, *names)
     return {row[ITEM]: tuple(row[name] for name in names) for row in evidence.engine.collect(rows).to_pylist()}

@@ -9,46 +9,75 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from pointwise.columns import inside
 from pointwise.errors import SourceError, UsageError
+from pointwise.text.values import short
+
+Take = Callable[[Sequence[str]], pa.Table]
+"""Turns some columns of a table in memory into an Arrow table, under the names that they have inside."""
 
 
-def open_table(table: Any) -> tuple[str, Callable[[Sequence[str]], pa.Table]]:
-    """Name a table in memory, and return what turns some of its columns into an Arrow table."""
+def open_table(table: Any) -> tuple[str, tuple[str, ...], Take]:
+    """Name a table in memory and its columns, and return what takes some of them.
+
+    Raises:
+        SourceError: It has a column twice, or names that are no names.
+    """
     package = type(table).__module__.split(".")[0].lstrip("_")
     kind = f"{package} {type(table).__name__}"
+    frame: Any = None if package == "duckdb" else _as_frame(table)
+    if frame is None and not hasattr(table, "__arrow_c_stream__"):
+        raise UsageError(f"Cannot read a table from a {kind}.")
+    whole = pa.table(table) if frame is None else None
+    names = _column_names(table if whole is None else whole)
+
+    def take(columns: Sequence[str]) -> pa.Table:
+        positions = [names.index(c) for c in dict.fromkeys(columns)]
+        own = [inside(names[n]) for n in positions]
+        if whole is not None:
+            return whole.select(positions).rename_columns(own)
+        if hasattr(table, "iloc"):  # pandas, whose names need not be text
+            return _to_arrow(_as_frame(table.iloc[:, positions].set_axis(own, axis="columns")))
+        return _to_arrow(nw.from_native(table).select(*(nw.col(names[n]).alias(inside(names[n])) for n in positions)))
+
+    return f"a {kind}", names, take
+
+
+def _as_frame(table: Any) -> Any:
+    if hasattr(table, "iloc") and len(set(table.columns)) < len(table.columns):
+        raise SourceError(f"It has the column {_repeated(list(table.columns))} twice.")
     try:
-        frame: Any = nw.from_native(table)
+        return nw.from_native(table)
     except TypeError:
-        frame = None
-    if frame is not None and package != "duckdb":
-        return f"a {kind}", lambda columns: _frame_to_arrow(frame, columns)
-    if hasattr(table, "__arrow_c_stream__"):
-        whole = pa.table(table)
-        return f"a {kind}", lambda columns: whole.select(list(dict.fromkeys(columns)))
-    raise UsageError(f"A {kind} is not something that pointwise can read as a table.")
+        return None
 
 
-def _frame_to_arrow(frame: Any, columns: Sequence[str]) -> pa.Table:
-    selected = frame.select(*dict.fromkeys(columns))
+def _to_arrow(frame: Any) -> pa.Table:
     try:
-        if isinstance(selected, nw.LazyFrame):
-            return selected.collect("pyarrow").to_native()
-        return selected.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        if isinstance(frame, nw.LazyFrame):
+            return frame.collect("pyarrow").to_native()
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SourceError(
-            f"A column holds values of several kinds, or of a kind without a common type: {error}. "
+            f"A column holds values of several kinds, or of a kind that cannot be read: {short(str(error), 200)}. "
             "Make each column of one type, for example text."
         ) from error
 
 
-def column_names(table: Any) -> tuple[str, ...]:
-    """Name the columns of a table in memory."""
+def _column_names(table: Any) -> tuple[str, ...]:
     names = table.collect_schema().names() if hasattr(table, "collect_schema") else None
     if names is None:
-        names = table.column_names if hasattr(table, "column_names") else getattr(table, "columns", None)
-    if names is None:
-        names = pa.table(table).column_names
-    return tuple(str(name) for name in names)
+        names = table.column_names if hasattr(table, "column_names") else list(table.columns)
+    if any(isinstance(name, tuple) for name in names):
+        raise SourceError("Its columns have names of several levels. Give each column one name.")
+    texts = tuple(str(name) for name in names)
+    if len(set(texts)) < len(texts):
+        raise SourceError(f"It has the column {_repeated(texts)} twice.")
+    return texts
+
+
+def _repeated(names: Sequence[Any]) -> str:
+    return short(next(name for n, name in enumerate(names) if name in names[:n]))
 
 
 def read_arrow_files(found: Sequence[Path]) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals.stable.v2 as nw
 
+from pointwise.columns import inside
 from pointwise.engines.files import OpenFile
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Load(Protocol):
     """Read some columns of a table; in a file without types, keep those named in `text` as they stand."""
 
     def __call__(self, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
-        """Return the columns, unread until an engine's verb asks for them."""
+        """Return the columns under the names they have `inside`, unread until an engine's verb asks for them."""
         ...
 
 
@@ -50,9 +51,14 @@ def as_source(name: str, frame: nw.LazyFrame) -> Source:
     """Call a frame that is on the engine already a table that was found."""
 
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
-        return frame.select(*dict.fromkeys(columns))
+        return frame.select(*(nw.col(c).alias(inside(c)) for c in dict.fromkeys(columns)))
 
     return Source(name, tuple(frame.collect_schema().names()), load)
+
+
+def load_own(source: Source, columns: Sequence[str]) -> nw.LazyFrame:
+    """Load a table that pointwise made itself, whose names need not be enclosed."""
+    return source.load(columns).select(*(nw.col(inside(c)).alias(c) for c in dict.fromkeys(columns)))
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -65,8 +71,8 @@ class Engine(Protocol):
 
     name: str
 
-    def read(self, source: Any) -> Source:
-        """Open a path, a glob, several paths or a table in memory."""
+    def read(self, source: Any, *, header: bool = True) -> Source:
+        """Open a path, a glob, several paths or a table in memory; `header` says whether CSV files have one."""
         ...
 
     def pin(self, files: Sequence[OpenFile]) -> Source:

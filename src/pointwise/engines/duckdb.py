@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from pointwise.columns import inside
 from pointwise.engines import arrow, files
 from pointwise.engines.base import CLOSED, Source
 from pointwise.errors import EngineError, SourceError, UsageError
@@ -48,10 +49,10 @@ class DuckDBEngine:
         self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
 
-    def read(self, source: Any) -> Source:
-        """Open a path, a glob, several paths or a table in memory."""
+    def read(self, source: Any, *, header: bool = True) -> Source:
+        """Open a path, a glob, several paths or a table in memory; `header` says whether CSV files have one."""
         if files.is_path(source):
-            return self._read_files(files.find_files(source))
+            return self._read_files(files.find_files(source), header=header)
         return self._read_table(source)
 
     def pin(self, opened: Sequence[files.OpenFile]) -> Source:
@@ -111,19 +112,19 @@ class DuckDBEngine:
             self._database.close()
 
     def _read_table(self, table: Any) -> Source:
-        name, take = arrow.open_table(table)
+        name, names, take = arrow.open_table(table)
 
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
             with _translated_errors():
                 return _lazy(self._connection.from_arrow(take(columns)))
 
-        return Source(name, arrow.column_names(table), load)
+        return Source(name, names, load)
 
-    def _read_files(self, found: tuple[Path, ...]) -> Source:
+    def _read_files(self, found: tuple[Path, ...], *, header: bool) -> Source:
         name = _name(found)
-        readers = {
+        readers: dict[str, Any] = {
             "parquet": self._read_parquet,
-            "csv": self._read_csv,
+            "csv": partial(self._read_csv, header=header),
             "json": self._read_json,
             "arrow": self._read_arrow_files,
         }
@@ -144,48 +145,66 @@ class DuckDBEngine:
 
     def _read_json(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
         patterns = _as_patterns(found)
-        relation = self._connection.read_json(patterns)
+        # All rows say what the types are: the first ones may hold whole numbers only. Folders say nothing.
+        options: dict[str, Any] = {"hive_partitioning": False, "sample_size": -1, "maximum_sample_files": len(found)}
+        relation = self._connection.read_json(patterns, **options)
         types = {
             column: "VARCHAR" if str(type_).startswith(_RENAMED_BY_JSON) else str(type_)
             for column, type_ in zip(relation.columns, relation.types, strict=True)
         }
-        relation = self._connection.read_json(patterns, columns=types)
+        relation = self._connection.read_json(patterns, columns=types, hive_partitioning=False)
         return tuple(types), partial(_select, relation)
 
-    def _read_csv(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
-        head = files.read_csv_head(found[0])
+    def _read_csv(self, found: tuple[Path, ...], *, header: bool) -> tuple[tuple[str, ...], Any]:
+        groups = files.group_csv_files(found, header=header)
+        names = next(iter(groups)).columns
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+            parts = []
+            for head, same in groups.items():
+                with _translated_errors(str(same[0])):
+                    parts.append(self._read_csv_group(head, same, columns, text))
+            with _translated_errors(str(found[0])):
+                relation = reduce(lambda a, b: a.union(b), parts)
+                return self._hold(_lazy(relation))  # parsing text is the slow part: do it once
+
+        return names, load
+
+    def _read_csv_group(
+        self, head: files.CsvHead, same: Sequence[Path], columns: Sequence[str], text: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Read files of the same head, with the names that columns have inside."""
         options: dict[str, Any] = {
-            "header": True,
+            "header": head.has_header,
             "delimiter": head.delimiter,
             "skiprows": head.skipped_lines,
             "quotechar": '"',
             "escapechar": '"',
             "comment": "",
             "allow_quoted_nulls": False,
+            "hive_partitioning": False,  # a folder called cluster=9 says nothing about the file in it
         }
+        patterns, names = _as_patterns(same), [inside(c) for c in head.columns]
 
         def read_text() -> duckdb.DuckDBPyRelation:
-            types = dict.fromkeys(head.columns, "VARCHAR")
-            return self._connection.read_csv(_as_patterns(found), auto_detect=False, columns=types, **options)
+            types = dict.fromkeys(names, "VARCHAR")
+            return self._connection.read_csv(patterns, auto_detect=False, columns=types, **options)
 
-        def read_typed(text: Sequence[str]) -> duckdb.DuckDBPyRelation:
-            types = dict.fromkeys(text, "VARCHAR")
+        def read_typed() -> duckdb.DuckDBPyRelation:
+            types = dict.fromkeys(map(inside, text), "VARCHAR")
             try:
-                return self._connection.read_csv(_as_patterns(found), dtype=types, sample_size=-1, **options)
+                return self._connection.read_csv(patterns, names=names, dtype=types, sample_size=-1, **options)
             except duckdb.InvalidInputException:
                 read_text().count("*").fetchall()  # this tells which line is wrong
                 raise
 
-        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
-            with _translated_errors(str(found[0])):
-                relation = read_text() if set(columns) <= set(text) else read_typed(text)
-                return self._hold(_select(relation, columns))  # parsing text is the slow part: do it once
-
-        return head.columns, load
+        relation = read_text() if set(columns) <= set(text) else read_typed()
+        return relation.project(", ".join(_quoted(inside(c)) for c in dict.fromkeys(columns)))
 
 
 def _select(relation: duckdb.DuckDBPyRelation, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
-    return _lazy(relation).select(*dict.fromkeys(columns))
+    named = (f"{_quoted(c)} AS {_quoted(inside(c))}" for c in dict.fromkeys(columns))
+    return _lazy(relation.project(", ".join(named)))
 
 
 def _lazy(relation: duckdb.DuckDBPyRelation) -> nw.LazyFrame:

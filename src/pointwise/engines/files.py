@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pointwise.errors import OutputError, PointwiseError, SourceError, UsageError
+from pointwise.text.values import short
 
 FORMATS = {
     ".parquet": "parquet",
@@ -58,27 +59,45 @@ def find_files(source: Any) -> tuple[Path, ...]:
         SourceError: There is no such file.
     """
     parts = source if isinstance(source, (list, tuple)) else [source]
-    return tuple(file for part in parts for file in _expand(os.fspath(part)))
+    return tuple(dict.fromkeys(file for part in parts for file in _expand(os.fspath(part))))
 
 
-def _expand(path: str) -> Iterable[Path]:
+def _expand(path: str) -> list[Path]:
+    if not path:
+        raise SourceError("The path is empty. Name a file, a folder or a glob.")
+    try:
+        return _found(path)
+    except (OSError, ValueError) as error:  # no permission, a loop of links, a NUL, a name too long
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _found(path: str) -> list[Path]:
     if Path(path).is_file():
         return [Path(path)]
     if Path(path).is_dir():
-        inside = sorted(p for p in Path(path).rglob("*") if _format_of(p) and not p.name.startswith(("_", ".")))
-        if not inside:
-            raise SourceError(f"There is no data file in the folder {path!r}.")
-        return inside
+        return _files_in(Path(path))
     if Path(path).exists():
         raise SourceError(
             f"{path!r} is a pipe or a device, and tables are read more than once. Copy it to a file first; the command "
             "line reads a table from standard input where - stands for its path."
         )
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
-    if not found:
+    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
+    if not matches:
         kind = "No file matches" if glob.has_magic(path) else "There is no file"
         raise SourceError(f"{kind} {path!r} (looked in {os.getcwd()!r}).")  # noqa: PTH109
-    return [Path(p) for p in found]
+    # A folder that matches stands for its files, which may match themselves: `find_files` takes each once.
+    return [file for match in map(Path, matches) for file in (_files_in(match) if match.is_dir() else [match])]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """List the data files of a folder; a folder inside it may be called like a file, but is none."""
+    os.listdir(folder)  # noqa: PTH208  # raises where the folder cannot be read, which looks empty otherwise
+    inside = sorted(p for p in folder.rglob("*") if _format_of(p) and not p.name.startswith(("_", ".")) and p.is_file())
+    if not inside:
+        raise SourceError(f"There is no data file in the folder {str(folder)!r}.")
+    return inside
 
 
 def format_of(files: tuple[Path, ...]) -> str:
@@ -136,37 +155,78 @@ class CsvHead:
     columns: tuple[str, ...]
     delimiter: str
     skipped_lines: int  # comments before the header
+    has_header: bool = True
 
 
-def read_csv_head(path: Path) -> CsvHead:
+def group_csv_files(files: Iterable[Path], *, header: bool) -> dict[CsvHead, list[Path]]:
+    """Read the head of every file of separated values, and put those of the same head together.
+
+    Files are matched by the names of their columns, which may stand in any order.
+
+    Raises:
+        SourceError: Two files have different columns.
+    """
+    groups: dict[CsvHead, list[Path]] = {}
+    for path in files:
+        if path.stat().st_size:  # tools that write in parts leave empty ones
+            groups.setdefault(read_csv_head(path, header=header), []).append(path)
+    first, *others = groups
+    for head in others:
+        if set(head.columns) != set(first.columns):
+            raise SourceError(
+                f"{str(groups[head][0])!r} has the columns {_few(head.columns)}, but {str(groups[first][0])!r} has "
+                f"{_few(first.columns)}. Every file needs the same header; if none has one, pass header=False."
+            )
+    return groups
+
+
+def _few(names: tuple[str, ...], most: int = 5) -> str:
+    shown = ", ".join(short(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def read_csv_head(path: Path, *, header: bool = True) -> CsvHead:
     """Read the header of a file of separated values, and the comment lines (`#`) before it.
 
     Nothing is guessed from the data: the ids `007` and `1e5` are what they are.
     """
     try:
         with _open_text(path) as lines:
-            return parse_csv_head(path, lines)
+            return parse_csv_head(path, lines, header=header)
     except UnicodeDecodeError as error:
         raise SourceError(f"{str(path)!r} is not text in UTF-8. Convert it, for example with iconv.") from error
     except (OSError, csv.Error) as error:
         raise SourceError(f"{str(path)!r} cannot be read: {error}") from error
 
 
-def parse_csv_head(path: Path, lines: io.TextIOBase) -> CsvHead:
-    """Find the header in the first lines of a file of separated values."""
-    skipped = 0
-    line = lines.readline()
-    while line.startswith("#"):
-        skipped += 1
+def parse_csv_head(path: Path, lines: io.TextIOBase, *, header: bool = True) -> CsvHead:
+    """Find the header in the first lines of a file of separated values; without one, columns have numbers."""
+    comments, line = [], lines.readline()
+    while header and line.startswith("#"):
+        comments.append(line)
         line = lines.readline()
     if not line.strip():
         raise SourceError(f"{str(path)!r} is empty: it has no header.")
     delimiter = _delimiter(path, line)
-    header = next(csv.reader(_lines_from(line, lines), delimiter=delimiter))
-    repeated = {c for c in header if header.count(c) > 1}
+    cells = next(csv.reader(_lines_from(line, lines), delimiter=delimiter))
+    if not header:
+        return CsvHead(tuple(f"column{n}" for n in range(1, len(cells) + 1)), delimiter, 0, has_header=False)
+    _check_comment(path, comments, cells)
+    repeated = {c for c in cells if cells.count(c) > 1}
     if repeated:
-        raise SourceError(f"{str(path)!r} has the column {repeated.pop()!r} twice.")
-    return CsvHead(tuple(header), delimiter, skipped)
+        raise SourceError(f"{str(path)!r} has the column {short(repeated.pop())} twice.")
+    return CsvHead(tuple(cells), delimiter, len(comments))
+
+
+def _check_comment(path: Path, comments: list[str], cells: list[str]) -> None:
+    """Refuse a comment that looks like a header, such as `#item,cluster`, rather than lose a row."""
+    last = comments[-1].strip().lstrip("#") if comments else ""
+    names = [name.strip() for name in last.split(_delimiter(path, last))]
+    if len(names) == len(cells) > 1 and all(re.fullmatch(r"[^\W\d][\w.-]*", name) for name in names):
+        raise SourceError(
+            f"{str(path)!r} has the line {short(comments[-1].strip())} before its header {_few(tuple(cells))}. If that "
+            "line is the header, remove the '#'; if it is a comment, remove the line."
+        )
 
 
 def _delimiter(path: Path, header: str) -> str:

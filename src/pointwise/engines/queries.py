@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEM
-from pointwise.engines.base import Engine
+from pointwise.engines.base import Engine, load_own
 from pointwise.text.values import short
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def from_rows(rows: pa.Table | Sequence[Mapping[str, Any]], engine: Engine) -> n
         import pyarrow as pa
 
         rows = pa.Table.from_pylist(list(rows))
-    return engine.read(rows).load(rows.column_names)
+    return load_own(engine.read(rows), rows.column_names)

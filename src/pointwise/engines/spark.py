@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pyarrow.compute
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from pointwise.columns import inside
 from pointwise.engines import arrow, files
 from pointwise.engines.base import CLOSED, Source, is_spark_frame
 from pointwise.errors import EngineError, RunError, SourceError, UsageError
@@ -62,14 +64,15 @@ class SparkEngine:
         self._pinned: dict[Path, tuple[int, ...]] = {}
         self._is_closed = False
 
-    def read(self, source: Any) -> Source:
+    def read(self, source: Any, *, header: bool = True) -> Source:
         """Open a path, a glob, several paths, a Spark data frame or a table in memory."""
         if is_spark_frame(source):
             return Source("a pyspark DataFrame", tuple(source.columns), _loader(source))
         if files.is_path(source):
-            return self._read_paths([os.fspath(s) for s in (source if isinstance(source, (list, tuple)) else [source])])
-        name, take = arrow.open_table(source)
-        return Source(name, arrow.column_names(source), lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
+            parts = source if isinstance(source, (list, tuple)) else [source]
+            return self._read_paths([os.fspath(part) for part in parts], header=header)
+        name, names, take = arrow.open_table(source)
+        return Source(name, names, lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
 
     def pin(self, opened: Sequence[files.OpenFile]) -> Source:
         """Open Parquet files, and remember which they are: executors read them by name, at any later time."""
@@ -147,61 +150,60 @@ class SparkEngine:
         with _translated_errors():
             return _frame(self.session.createDataFrame(_as_spark_types(table)))
 
-    def _read_paths(self, paths: Sequence[str]) -> Source:
+    def _read_paths(self, paths: Sequence[str], *, header: bool) -> Source:
         name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more paths"
         found = _local_files(paths)
         kind = files.format_of(found) if found else _format_of_urls(paths)
         if kind != "parquet" and found and all(file.stat().st_size == 0 for file in found):
             raise SourceError(f"{name!r} is empty.")
-        readers = {"parquet": self._read_parquet, "csv": self._read_csv, "json": self._read_json}
+        readers = {"parquet": self._read_parquet, "json": self._read_json}
         with self._described(), _translated_errors(name):
             if kind == "arrow":  # which Spark cannot read itself
                 table = arrow.read_arrow_files(found).to_table()
                 columns, load = tuple(table.column_names), _loader(self._lazy(table).to_native())
+            elif kind == "csv":
+                columns, load = self._read_csv(_as_patterns(paths, found), found, header=header)
             else:
                 columns, load = readers[kind](_as_patterns(paths, found))
         return Source(name, columns, load, is_typed=kind != "csv", files=found)
 
     def _read_parquet(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
+        """Read Parquet files, where a folder such as `year=2020` adds a column unless the files have it themselves."""
         native = self.session.read.parquet(*patterns)
+        plain = self.session.read.option("recursiveFileLookup", True).parquet(*patterns)
+        folders = {part for file in native.inputFiles() for part in file.split("/") if "=" in part}
+        if any(folder.partition("=")[0] in plain.columns for folder in folders):
+            native = plain
         return tuple(native.columns), _loader(native)
 
     def _read_json(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
         first = self.session.read.text(patterns[0]).filter("trim(value) <> ''").head()
         is_array = first is not None and first[0].lstrip().startswith("[")
-        native = self.session.read.json(patterns, multiLine=is_array, mode="FAILFAST")
+        native = self.session.read.json(patterns, multiLine=is_array, mode="FAILFAST", **_FOLDERS_SAY_NOTHING)
         return tuple(native.columns), _loader(native)
 
-    def _read_csv(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
-        lines = (row[0] for row in self.session.read.text(patterns[0]).head(_HEAD_LINES))
-        head = files.parse_csv_head(Path(patterns[0]), io.StringIO("\n".join(lines)))
-        options: dict[str, Any] = {
-            "header": True,
-            "sep": head.delimiter,
-            "quote": '"',
-            "escape": '"',
-            "multiLine": True,  # a quoted value may hold a line break
-            "mode": "FAILFAST",
-            "enforceSchema": False,
-            "nullValue": _ABSENT,  # so that a quoted "" is text, and only nothing at all is missing
-        }
-        if head.skipped_lines:
-            options["comment"] = "#"
+    def _read_csv(self, patterns: list[str], found: Sequence[Path], *, header: bool) -> tuple[tuple[str, ...], Any]:
+        """Read files of separated values: those on this machine by the head of each, others by that of the first."""
+        groups: dict[files.CsvHead, list[str]]
+        if found:
+            local = files.group_csv_files(found, header=header)
+            groups = {head: [_escaped(str(file)) for file in same] for head, same in local.items()}
+        else:
+            lines = (row[0] for row in self.session.read.text(patterns[0]).head(_HEAD_LINES))
+            head = files.parse_csv_head(Path(patterns[0]), io.StringIO("\n".join(lines)), header=header)
+            groups = {head: patterns}
 
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
             with self._described(), _translated_errors(patterns[0]):
-                schema = dict.fromkeys(head.columns, "string")
-                if not set(columns) <= set(text):
-                    guessed = self.session.read.csv(patterns, inferSchema=True, **options).dtypes
-                    schema |= {column: kind for column, kind in guessed if column not in text}
-                ddl = ", ".join(f"{_quoted(column)} {kind}" for column, kind in schema.items())
-                native = self.session.read.csv(patterns, schema=ddl, **options)
+                parts = [_CsvFiles(self.session, *group, is_checked=bool(found)) for group in groups.items()]
+                kinds = _common_kinds([part.kinds(columns, text) for part in parts])
+                native = reduce(lambda a, b: a.union(b), [part.read(kinds) for part in parts])
                 # Parsing text is the slow part: do it once.
-                held = self.checkpoint(_loader(native)(columns))
+                held = self.checkpoint(_frame(native))
                 _check_encoding(held.to_native(), patterns[0])
                 return held
 
-        return head.columns, load
+        return next(iter(groups)).columns, load
 
     @contextmanager
     def _described(self) -> Iterator[None]:
@@ -216,6 +218,70 @@ class SparkEngine:
             yield
         finally:
             context.setLocalProperty(_DESCRIPTION, before)
+
+
+_FOLDERS_SAY_NOTHING: dict[str, Any] = {"recursiveFileLookup": True}
+"""Keeps Spark from reading a column out of the name of a folder such as `cluster=9`."""
+
+
+class _CsvFiles:
+    """Files of separated values with the same head.
+
+    Args:
+        session: What reads them.
+        head: Their head.
+        patterns: Where they are.
+        is_checked: Whether the head of every file was read. Otherwise Spark compares the headers with the columns.
+    """
+
+    def __init__(self, session: Any, head: files.CsvHead, patterns: list[str], *, is_checked: bool) -> None:
+        self.session, self.head, self.patterns, self.is_checked = session, head, patterns, is_checked
+        self.options: dict[str, Any] = {
+            "header": head.has_header,
+            "sep": head.delimiter,
+            "quote": '"',
+            "escape": '"',
+            "multiLine": True,  # a quoted value may hold a line break
+            "mode": "FAILFAST",
+            "enforceSchema": is_checked,
+            "nullValue": _ABSENT,  # so that a quoted "" is text, and only nothing at all is missing
+            **_FOLDERS_SAY_NOTHING,
+        }
+        if head.skipped_lines:
+            self._check_comments()
+            self.options["comment"] = "#"
+
+    def _check_comments(self) -> None:
+        """Refuse rows that begin like a comment, which Spark would leave out as well."""
+        lines = self.session.read.options(**_FOLDERS_SAY_NOTHING).text(self.patterns)
+        files_read = len(lines.inputFiles())
+        if lines.filter("value like '#%'").count() != self.head.skipped_lines * files_read:
+            raise SourceError(
+                f"{self.patterns[0]!r} has rows that begin with '#', which Spark cannot tell from the comments before "
+                "the header. Remove the comments."
+            )
+
+    def kinds(self, columns: Sequence[str], text: Sequence[str]) -> dict[str, str]:
+        """Guess the types of columns from all rows, but for those that stay text."""
+        kinds = dict.fromkeys(columns, "string")
+        if set(columns) <= set(text):
+            return kinds
+        guessed = self.session.read.csv(self.patterns, inferSchema=True, **self.options).dtypes
+        found = dict(zip(self.head.columns, (kind for _, kind in guessed), strict=True))
+        return {column: "string" if column in text else found[column] for column in kinds}
+
+    def read(self, kinds: Mapping[str, str]) -> Any:
+        """Read columns as types, under the names that they have inside."""
+        names = {c: inside(c) if self.is_checked else c for c in self.head.columns}
+        ddl = ", ".join(f"{_quoted(names[c])} {kinds.get(c, 'string')}" for c in self.head.columns)
+        native = self.session.read.csv(self.patterns, schema=ddl, **self.options)
+        return native.selectExpr(*(f"{_quoted(names[c])} AS {_quoted(inside(c))}" for c in kinds))
+
+
+def _common_kinds(guesses: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Take columns for text where files disagree on their type."""
+    first, *others = guesses
+    return {c: kind if all(other[c] == kind for other in others) else "string" for c, kind in first.items()}
 
 
 def _start_session(master: str | None, conf: Mapping[str, str]) -> Any:
@@ -242,7 +308,8 @@ def _frame(native: Any) -> nw.LazyFrame:
 
 def _loader(native: Any) -> Any:
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
-        return _frame(native.select(*(_quoted(c) for c in dict.fromkeys(columns))))
+        with _translated_errors():
+            return _frame(native.selectExpr(*(f"{_quoted(c)} AS {_quoted(inside(c))}" for c in dict.fromkeys(columns))))
 
     return load
 

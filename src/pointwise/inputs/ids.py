@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ITEM
+from pointwise.columns import ITEM, inside
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.queries import examples
 from pointwise.errors import IdTypeError, NoCommonItemsError
@@ -44,8 +44,8 @@ def _kind_of_type(dtype: nw.dtypes.DType, column: str, role: str, source: Source
 def id_expression(schema: Mapping[str, nw.dtypes.DType], columns: Sequence[str], source: Source) -> nw.Expr:
     """Return the id that some columns make together."""
     if len(columns) > 1:
-        return nw.concat_str([_escaped(nw.col(c).cast(nw.String)) for c in columns], separator=_SEPARATOR)
-    column, dtype = nw.col(columns[0]), schema[columns[0]]
+        return nw.concat_str([_escaped(nw.col(inside(c)).cast(nw.String)) for c in columns], separator=_SEPARATOR)
+    column, dtype = nw.col(inside(columns[0])), schema[columns[0]]
     if isinstance(dtype, nw.String):
         return column
     is_small = dtype.is_integer() and not isinstance(dtype, (nw.UInt64, nw.Int128, nw.UInt128))

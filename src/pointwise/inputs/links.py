@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise.columns import CLUSTER, ITEM
+from pointwise.columns import CLUSTER, ITEM, given_name, inside
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
@@ -386,13 +386,13 @@ def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[s
     ends = {LEFT: _names(links.left), RIGHT: _names(links.right)}
     columns = tuple(c for c in (*ends[LEFT], *ends[RIGHT], links.score, links.answer) if c is not None)
     frame = source.load(columns, text=columns)
-    schema = frame.collect_schema()
+    schema = {given_name(column): dtype for column, dtype in frame.collect_schema().items()}
     kinds = {end: id_kind(schema, names, source, role) for end, names in ends.items()}
     selected = [id_expression(schema, names, source).alias(end) for end, names in ends.items()]
     if links.score is not None:
         selected.append(as_number(schema, links.score, role, "to compare with a threshold").alias(SCORE))
     if links.answer is not None:
-        selected.append(nw.col(links.answer).cast(nw.String).alias(ANSWER))
+        selected.append(nw.col(inside(links.answer)).cast(nw.String).alias(ANSWER))
     return frame.select(*selected), kinds
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT
+from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT, given_name, inside
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_table, say_reserved
@@ -231,7 +231,7 @@ def read_table(
     ids = (*items, *clusters)
     text = ids if weight is None else (*ids, weight)
     frame = opened.load((*ids, *carry, *([weight] if weight else [])), text=text)
-    schema = frame.collect_schema()
+    schema = {given_name(column): dtype for column, dtype in frame.collect_schema().items()}
     kind = id_kind(schema, items, opened, role)
     columns = [id_expression(schema, items, opened).alias(ITEM)]
     if clusters:
@@ -239,15 +239,15 @@ def read_table(
         columns.append(id_expression(schema, clusters, opened).alias(CLUSTER))
     if weight is not None:
         columns.append(as_number(schema, weight, role, "to weigh by").alias(WEIGHT))
-    return Table(role, opened, frame.select(*columns, *(nw.col(c) for c in carry)), kind, items)
+    return Table(role, opened, frame.select(*columns, *(nw.col(inside(c)) for c in carry)), kind, items)
 
 
 def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, purpose: str) -> nw.Expr:
     """Read a column as numbers; text that is no number is missing."""
-    dtype = schema[column]
+    dtype, values = schema[column], nw.col(inside(column))
     if isinstance(dtype, nw.String):
-        is_number = nw.col(column).str.contains(_NUMBER)
-        return nw.when(is_number).then(nw.col(column)).otherwise(nw.lit(None)).cast(nw.Float64)
+        is_number = values.str.contains(_NUMBER)
+        return nw.when(is_number).then(values).otherwise(nw.lit(None)).cast(nw.Float64)
     if dtype.is_numeric():
-        return nw.col(column).cast(nw.Float64)
+        return values.cast(nw.Float64)
     raise InputError(f"Column {column!r} of the {role} holds values of type {dtype}, not numbers {purpose}.")

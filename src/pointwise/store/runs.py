@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.levels import list_slices, needed_columns, tabulate_clusters
+from pointwise.answers.levels import items_for, list_slices, tabulate_clusters
 from pointwise.answers.slices import Key, read_slicing
 from pointwise.columns import (
     ACTUAL,
@@ -24,10 +24,13 @@ from pointwise.columns import (
     IDEAL_WEIGHT,
     ITEM,
     ITEMS,
+    PREFIX,
     SQUARES,
     TN,
     TP,
     WEIGHT,
+    given_name,
+    inside,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import item_metrics, measure
@@ -85,7 +88,7 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
         items, specs = _stored_items(evaluation)
         names = _stored_names(items, evaluation.metrics)
         engine = evaluation.evidence.engine
-        tables = _tables(evaluation, items.rename({c: n for c, n in names.items() if c != n}))
+        tables = _tables(evaluation, items, names)
         for name, frame in tables.items():
             engine.write(frame, folder / f"{name}.parquet")
         files = {name: describe_table(folder, name) for name in tables}
@@ -97,11 +100,12 @@ def _stored_items(evaluation: Evaluation) -> tuple[nw.LazyFrame, list[list[str]]
     """Return the items with all columns that the slices need, and the slices as text."""
     evidence = evaluation.evidence
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
-    items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
-    taken = {c.lower() for c in items.collect_schema().names()}
+    items = items_for(evidence, [key for cut in cuts for key in cut.keys])
+    taken = {c.lower() for c in evidence.slice_schema}
     computed: dict[str, nw.Expr] = {}
     specs = [[_key_text(key, taken, computed) for key in cut.keys] for cut in cuts]
-    return items.with_columns(**computed) if computed else items, specs
+    columns = [c for c in items.collect_schema().names() if c in _ITEMS or c.startswith(PREFIX)]
+    return items.with_columns(**computed).select(*columns, *computed) if computed else items, specs
 
 
 def _key_text(key: Key, taken: set[str], computed: dict[str, nw.Expr]) -> str:
@@ -110,7 +114,7 @@ def _key_text(key: Key, taken: set[str], computed: dict[str, nw.Expr]) -> str:
         return key.name
     name = _free_name(key.name, taken)
     taken.add(name.lower())
-    computed[name] = key.expression
+    computed[inside(name)] = key.expression
     return name
 
 
@@ -124,24 +128,25 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, str]:
     """Name the slice columns so that none is called like a metric or another column of the file."""
-    columns = [c for c in items.collect_schema().names() if c not in _ITEMS]
+    columns = [given_name(c) for c in items.collect_schema().names() if c not in _ITEMS]
     taken = {*_ITEMS, *_CONFUSION, FP, FN, *(m.name.lower() for m in item_metrics(metrics))}
     names = {}
     for column in columns:
-        names[column] = _free_name(column, taken)
+        names[column] = _free_name(column or "unnamed", taken)
         taken.add(names[column].lower())
     return names
 
 
-def _tables(evaluation: Evaluation, items: nw.LazyFrame) -> dict[str, nw.LazyFrame]:
+def _tables(evaluation: Evaluation, items: nw.LazyFrame, names: Mapping[str, str]) -> dict[str, nw.LazyFrame]:
     evidence, metrics = evaluation.evidence, evaluation.metrics
     # The metrics are computed after the join, which has the less to hold in memory.
     joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
     matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
     values = (TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
+    slices = (nw.col(inside(name)).alias(stored) for name, stored in names.items())
     tables = {
         "cells": evidence.measured(metrics),
-        "items": measure(joined.with_columns(*matrix), metrics).select(*items.collect_schema().names(), *values),
+        "items": measure(joined.with_columns(*matrix), metrics).select(*_ITEMS, *slices, *values),
         "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
         "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
     }
@@ -200,10 +205,9 @@ def read_evidence(run: OpenFolder[RunManifest], engine: Engine) -> Evidence:
     """Have an engine read the items and cells of a run, as they are now and whatever becomes of the folder."""
     names = run.manifest.slice_columns
     cells = _read(run, "cells", _CELLS, engine)
-    items = _read(run, "items", (*_ITEMS, *names.values()), engine)
-    renamed = {stored: name for name, stored in names.items() if name != stored}
-    found = items.rename(renamed) if renamed else items
-    return Evidence(engine, found, cells, run.manifest.totals, sample=read_sample(run, engine))
+    stored = {c: c for c in _ITEMS} | {inside(name): column for name, column in names.items()}
+    items = _read(run, "items", tuple(stored.values()), engine, named=tuple(stored))
+    return Evidence(engine, items, cells, run.manifest.totals, sample=read_sample(run, engine))
 
 
 def read_sample(run: OpenFolder[RunManifest], engine: Engine) -> Sample:
@@ -216,12 +220,16 @@ def read_sample(run: OpenFolder[RunManifest], engine: Engine) -> Sample:
     return replace(sample, clusters=clusters, population=run.manifest.totals)
 
 
-def _read(run: OpenFolder[RunManifest], table: str, columns: Sequence[str], engine: Engine) -> nw.LazyFrame:
+def _read(
+    run: OpenFolder[RunManifest], table: str, columns: Sequence[str], engine: Engine, *, named: Sequence[str] = ()
+) -> nw.LazyFrame:
+    """Read columns of a table, under other names where these are given."""
     source = engine.pin([run.files[name] for name in run.manifest.tables[table]])
     lacking = [c for c in columns if c not in source.columns]
     if lacking:
         raise RunError(f"The run {str(run.path)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
-    return source.load(columns)
+    names = zip(columns, named or columns, strict=True)
+    return source.load(columns).select(*(nw.col(inside(column)).alias(name) for column, name in names))
 
 
 def read_options(manifest: RunManifest) -> Options:

@@ -39,13 +39,14 @@ from pointwise.uncertainty.student_t import critical_polynomial, normal_value, t
 
 CONFIDENCE = 0.95
 
-INFLUENCE = "_influence"  # suffixes of the columns behind an interval
-ERROR = "_error"
-FREEDOM = "_df"
-REACH = "_reach"  # the error times the critical value
-LIGHTNESS = "_lightness"  # one over the number of clusters of equal weight that would tell as much
-_SQUARE, _FOURTH, _COUNTED, _TOTAL, _MEAN = "_square", "_fourth", "_counted", "_total", "_mean"
-_PULL, _OPEN, _VARIANCE, _EXCESS, _X = "_pull", "_open", "_variance", "_excess", "_x"
+# Suffixes of the columns behind an interval. No metric has two underscores in its name, so that none can meet them.
+INFLUENCE = "__influence"
+ERROR = "__error"
+FREEDOM = "__df"
+REACH = "__reach"  # the error times the critical value
+LIGHTNESS = "__lightness"  # one over the number of clusters of equal weight that would tell as much
+_SQUARE, _FOURTH, _COUNTED, _TOTAL, _MEAN = "__square", "__fourth", "__counted", "__total", "__mean"
+_PULL, _OPEN, _VARIANCE, _EXCESS, _X = "__pull", "__open", "__variance", "__excess", "__x"
 
 _NO_SPREAD = 1e-12  # what rounding leaves of a standard error of zero
 _LONGEST_WAY = 600.0  # on the logit scale, before the exponential function overflows
