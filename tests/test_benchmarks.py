@@ -22,6 +22,7 @@ TINY = {
     "intervals.py": ["--repeats", "3", "--clusters", "50"],
     "diff.py": ["--smoke", "--repeats", "2", "--releases", "1", "--items", "500"],
     "labels.py": ["--smoke", "--largest", "1000"],
+    "links.py": ["--smoke", "--items", "1000", "--links", "3000", "--thresholds", "5", "--clustered", "3000"],
     "saving.py": ["--items", "1000"],
 }
 TABLES = {
@@ -32,6 +33,7 @@ TABLES = {
     "intervals.py": [],  # its table stands on another page
     "diff.py": [],
     "labels.py": ["labels"],
+    "links.py": ["sweep", "links"],
     "saving.py": [],
     "spark.py": ["spark"],
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pointwise.gates import Gate, gate
     from pointwise.inputs.links import Links, cluster_links
     from pointwise.store.history import history
+    from pointwise.thresholds.sweeping import Sweep, sweep
 
 __all__ = [
     "METRICS",
@@ -45,6 +46,7 @@ __all__ = [
     "PointwiseError",
     "Questions",
     "RunError",
+    "Sweep",
     "__version__",
     "cluster_links",
     "col",
@@ -62,6 +64,7 @@ __all__ = [
     "nearest",
     "read_judgements",
     "read_questions",
+    "sweep",
 ]
 
 _HOMES = {
@@ -83,6 +86,7 @@ _HOMES = {
     "PointwiseError": "pointwise.errors",
     "Questions": "pointwise.diffs.questions",
     "RunError": "pointwise.errors",
+    "Sweep": "pointwise.thresholds.sweeping",
     "cluster_links": "pointwise.inputs.links",
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison.comparing",
@@ -99,6 +103,7 @@ _HOMES = {
     "nearest": "pointwise.comparison.distances",
     "read_judgements": "pointwise.diffs.judgements",
     "read_questions": "pointwise.diffs.questions",
+    "sweep": "pointwise.thresholds.sweeping",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 

@@ -76,7 +76,7 @@ def test_untyped_links_match_integers(tmp_path):
 
 
 def test_links_take_the_place_of_clusterings_on_both_sides():
-    truth = pw.Links([("a", "b", "yes"), ("b", "c", "no")], left="left", right="right", answer="score")
+    truth = pw.Links([("a", "b", "yes"), ("b", "c", "no")], answer="same")
     comparison = pw.compare(
         ideal=truth,
         variants={t: pw.Links(PAIRS, left="l", right="r", score="p", threshold=t) for t in (0.5, 0.9)},

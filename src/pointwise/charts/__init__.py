@@ -15,6 +15,7 @@ from pointwise.charts.circles import venn
 from pointwise.charts.flows import flow
 from pointwise.charts.plots import ComparisonPlots, EvaluationPlots
 from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
+from pointwise.charts.sweeps import thresholds
 from pointwise.charts.variants import deltas, distance_map, distances, history, movers
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "mistakes",
     "movers",
     "slices",
+    "thresholds",
     "venn",
 ]

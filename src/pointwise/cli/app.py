@@ -20,6 +20,8 @@ INTERRUPTED = 130
 _ORDER = (
     "demo",
     "evaluate",
+    "cluster",
+    "sweep",
     "show",
     "explain",
     "mistakes",

@@ -51,6 +51,14 @@ def compare(
     missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
+    ideal_links: options.IdealLinks = False,
+    actual_links: options.ActualLinks = False,
+    left: options.Left = None,
+    right: options.Right = None,
+    score: options.Score = None,
+    threshold: options.Threshold = None,
+    answer: options.Answer = None,
+    contradictions: options.ContradictionsPolicy = "error",
     sampling: options.Sampling = None,
     drawn: options.Drawn = None,
     population: options.Population = None,
@@ -78,14 +86,17 @@ def compare(
         --attributes about.parquet
       pointwise compare runs/monday runs/tuesday
     """
-    settings = options.read_settings(locals())
+    given = locals()
+    settings = options.read_settings(given)
     from pointwise.comparison.comparing import compare as compare_clusterings
     from pointwise.store.manifest import COMPARISON
     from pointwise.store.places import check_place
 
     if save is not None:
         check_place(save, overwrite=overwrite, kind=COMPARISON)
-    truth, named = _read_variants(ideal, variants)
+    truth, paths = _read_variants(ideal, variants)
+    truth = options.read_links(truth, "ideal", given)
+    named = {name: options.read_links(path, "actual", given) for name, path in paths.items()}
     with progress("reading", "aligning", "cross-tabulating", "writing"):
         comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on, **settings)
         if save is not None:

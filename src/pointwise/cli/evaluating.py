@@ -39,6 +39,14 @@ def evaluate(
     missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
+    ideal_links: options.IdealLinks = False,
+    actual_links: options.ActualLinks = False,
+    left: options.Left = None,
+    right: options.Right = None,
+    score: options.Score = None,
+    threshold: options.Threshold = None,
+    answer: options.Answer = None,
+    contradictions: options.ContradictionsPolicy = "error",
     save: Annotated[
         str | None,
         typer.Option(
@@ -71,8 +79,10 @@ def evaluate(
       pointwise evaluate truth.parquet clusters.parquet --save runs/monday
       pointwise evaluate truth.csv clusters.csv --item id --weight size \\
         --attributes about.csv --slice country --slice "year >= 2015"
+      pointwise evaluate truth.csv pairs.parquet --actual-links --left a --right b --score p --threshold 0.9
     """
-    settings = options.read_settings(locals())
+    given = locals()
+    settings = options.read_settings(given)
     from pointwise.evaluation import evaluate as evaluate_clustering
     from pointwise.store.places import check_place
 
@@ -83,7 +93,9 @@ def evaluate(
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
         settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
-        evaluation = evaluate_clustering(ideal=truth, actual=clusters, keep_items=bool(save or html), **settings)
+        settings |= {"ideal": options.read_links(truth, "ideal", given)}
+        settings |= {"actual": options.read_links(clusters, "actual", given)}
+        evaluation = evaluate_clustering(keep_items=bool(save or html), **settings)
         if save is not None:
             evaluation.save(save, overwrite=overwrite)
         if html is not None:

@@ -10,6 +10,7 @@ import typer
 
 from pointwise.engines import MOST_THREADS, Engine, start_spark
 from pointwise.errors import UsageError
+from pointwise.inputs.links import Contradictions, Links
 from pointwise.inputs.options import Absent, Missing, On, Outside
 
 MOST_ROWS = 10**9
@@ -213,6 +214,102 @@ Cluster = Annotated[
         "--cluster", metavar="[TABLE=]COLUMN", help="The same for the cluster of an item.", rich_help_panel=_READING
     ),
 ]
+
+_LINKS = "Links: pairs of items instead of clusters"
+
+Left = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--left",
+        metavar="[TABLE=]COLUMN",
+        help="Column with the one item of a link; repeat if several identify it together. With ideal= or actual= "
+        "before it, for these links only.",
+        show_default="left, or the first of two",
+        rich_help_panel=_LINKS,
+    ),
+]
+Right = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--right", metavar="[TABLE=]COLUMN", help="The same for the other item of a link.", rich_help_panel=_LINKS
+    ),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(
+        "--score",
+        metavar="COLUMN",
+        help="Column with the score of a link.",
+        show_default="score",
+        rich_help_panel=_LINKS,
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", metavar="NUMBER", help="The least score of a link that counts.", rich_help_panel=_LINKS
+    ),
+]
+Answer = Annotated[
+    str | None,
+    typer.Option(
+        "--answer",
+        metavar="COLUMN",
+        help="Column with what people answered about a pair: yes, which links, or no.",
+        rich_help_panel=_LINKS,
+    ),
+]
+ContradictionsPolicy = Annotated[
+    Contradictions,
+    typer.Option(
+        "--contradictions",
+        help="Items that a chain of yeses links and a no tells apart: an error, or dropped with all that they touch.",
+        rich_help_panel=_LINKS,
+    ),
+]
+LinkItems = Annotated[
+    str | None,
+    typer.Option(
+        "--items",
+        metavar="FILE",
+        help="Items to add that have no link: each is a cluster of its own.",
+        rich_help_panel=_LINKS,
+    ),
+]
+IdealLinks = Annotated[
+    bool,
+    typer.Option(
+        "--ideal-links", help="The truth holds links: their components are its clusters.", rich_help_panel=_LINKS
+    ),
+]
+ActualLinks = Annotated[
+    bool,
+    typer.Option("--actual-links", help="The same for the clusterings to evaluate.", rich_help_panel=_LINKS),
+]
+
+
+def read_links(path: Any, side: str, given: Mapping[str, Any]) -> Any:
+    """Read a path as links if the options say so, and as it is otherwise.
+
+    A score belongs to the actual clustering and answers to the truth, where both are links.
+
+    Args:
+        path: The table.
+        side: "ideal" or "actual".
+        given: All that a command was given, by name.
+    """
+    if not (given["ideal_links"] or given["actual_links"]):
+        for name in (n for n in ("left", "right", "score", "threshold", "answer") if given[n] is not None):
+            raise UsageError(f"--{name} is for links: add --actual-links or --ideal-links.")
+    if not given[f"{side}_links"]:
+        return path
+    chosen: dict[str, Any] = {name: given[name] for name in ("score", "threshold", "answer", "contradictions")}
+    if given["ideal_links"] and given["actual_links"] and given["answer"] is not None:
+        chosen |= {"score": None, "threshold": None} if side == "ideal" else {"answer": None}
+    for end in ("left", "right"):
+        columns = read_columns(given[end])
+        chosen[end] = columns.get(side) if isinstance(columns, dict) else columns
+    return Links(path, **chosen)
 
 
 def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, list[str]] | None:

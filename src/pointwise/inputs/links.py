@@ -47,7 +47,8 @@ class Links:
     links do not count: it is alone then. The id of a cluster is the least id of its items.
 
     Args:
-        table: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score.
+        table: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
+            answer.
         left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
         right: The same for the other item.
         score: Column with a number that says how sure a link is.
@@ -166,7 +167,8 @@ def cluster_links(
     is the least id of its items, so that it is the same in every run.
 
     Args:
-        links: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score.
+        links: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
+            answer.
         left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
         right: The same for the other item.
         score: Column with a number that says how sure a link is.
@@ -293,7 +295,7 @@ def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, match_ids
     from pointwise.inputs.tables import Table
 
-    source = _open(links.table, engine, role)
+    source = _open(links, engine, role)
     links = _with_columns(links, source, role)
     frame, ends = _ends(links, source, role)
     tables = [Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind) for end, kind in ends.items()]
@@ -311,26 +313,28 @@ def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     return graph
 
 
-def _open(table: Any, engine: Engine, role: str) -> Source:
+def _open(links: Links, engine: Engine, role: str) -> Source:
     """Open a table of links; unlike a clustering, a plain list holds pairs."""
     from pointwise.inputs.tables import open_source
 
+    table = links.table
     if isinstance(table, Source) or is_path(table) or is_spark_frame(table):
         return open_source(table, engine, role=role)
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "collect_schema") or hasattr(table, "columns"):
         return open_source(table, engine, role=role)
     if isinstance(table, Mapping) or not isinstance(table, Iterable):
         raise UsageError(f"Cannot read links from a {type(table).__name__}. Give a table or a list of pairs of items.")
-    return replace(engine.read(_table_of_pairs(list(table), role)), name=f"a {type(table).__name__} of pairs")
+    return replace(engine.read(_table_of_pairs(list(table), links, role)), name=f"a {type(table).__name__} of pairs")
 
 
-def _table_of_pairs(pairs: list[Any], role: str) -> pa.Table:
+def _table_of_pairs(pairs: list[Any], links: Links, role: str) -> pa.Table:
+    """Name the columns of a plain list; the third is whatever was asked for."""
     import pyarrow as pa
 
     widths = {len(pair) if isinstance(pair, (tuple, list)) else 0 for pair in pairs}
     if len(widths) != 1 or not widths <= {_PAIR, _TRIPLE}:
-        raise InputError(f"The {role}: a list of links holds pairs of items, or triples of two items and a score.")
-    names = (LEFT, RIGHT, SCORE)[: widths.pop()]
+        raise InputError(f"The {role}: a list of links holds pairs of items, or triples with a score or an answer.")
+    names = (LEFT, RIGHT, links.answer or links.score or SCORE)[: widths.pop()]
     try:
         return pa.table(dict(zip(names, (pa.array(c) for c in zip(*pairs, strict=True)), strict=True)))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

@@ -33,7 +33,7 @@ from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.errors import InputError, UnknownMetricError, WeightError
-from pointwise.labels.cells import ARRAYS, Cells, Floats, cross_tabulate
+from pointwise.labels.cells import ARRAYS, Cells, Floats, cross_tabulate, measure_cells
 from pointwise.labels.codes import encode
 from pointwise.labels.sums import sum_cells
 from pointwise.related.families import check_options, score
@@ -99,7 +99,7 @@ def item_scores(
     chosen = find_metrics(metrics)
     cells = _cross_tabulate(labels_true, labels_pred, sample_weight, by_item=True)
     matrix = cells.confusion(slice(None))
-    values = {metric.name: _measure(metric, matrix) for metric in item_metrics(chosen)}
+    values = {metric.name: measure_cells(metric, matrix) for metric in item_metrics(chosen)}
     of_cells = {metric.name: _value(metric, values, _OF_ARRAYS) for metric in chosen}
     return {name: np.broadcast_to(value, cells.tp.shape)[cells.cell_of] for name, value in of_cells.items()}
 
@@ -194,16 +194,10 @@ def _averages(cells: Cells, metrics: Iterable[Metric]) -> dict[str, float]:
         matrix, weight = cells.confusion(part), cells.tp[part]
         whole = float(weight.sum())
         for metric in metrics:
-            total, defined = _sum_defined(metric, _measure(metric, matrix) * weight, weight, whole)
+            total, defined = _sum_defined(metric, measure_cells(metric, matrix) * weight, weight, whole)
             sums[metric.name].append(total)
             weights[metric.name].append(defined)
     return {name: _quotient(math.fsum(sums[name]), math.fsum(weights[name])) for name in sums}
-
-
-def _measure(metric: Metric, matrix: Confusion) -> Any:
-    """Apply a formula; what rounding carries out of the metric's range is brought back."""
-    value = metric.formula(matrix)
-    return np.clip(value, *metric.range) if metric.is_clipped else value
 
 
 def _sum_defined(metric: Metric, products: Floats, weight: Floats, whole: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointwise.core.confusion import Arithmetic, Confusion
+from pointwise.core.metrics import Metric
 from pointwise.labels.codes import Codes, Integers, blocks
 
 Floats = NDArray[np.float64]
@@ -147,6 +148,12 @@ def cross_tabulate(true: Codes, pred: Codes, *, weight: Floats | None = None, by
     ideal = cells >> cells.dtype.type(pred.bits)
     cells &= cells.dtype.type((1 << pred.bits) - 1)
     return Cells(true, pred, weight, ideal, cells, items, cell_of)
+
+
+def measure_cells(metric: Metric, matrix: Confusion) -> Any:
+    """Apply a formula; what rounding carries out of the metric's range is brought back."""
+    value = metric.formula(matrix)
+    return np.clip(value, *metric.range) if metric.is_clipped else value
 
 
 def sum_by_code(codes: NDArray[Any], values: Floats, size: int = 0) -> Floats:

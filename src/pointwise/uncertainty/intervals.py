@@ -45,12 +45,12 @@ ERROR = "__error"
 FREEDOM = "__df"
 REACH = "__reach"  # the error times the critical value
 LIGHTNESS = "__lightness"  # one over the number of clusters of equal weight that would tell as much
-_SQUARE, _FOURTH, _COUNTED, _TOTAL, _MEAN = "__square", "__fourth", "__counted", "__total", "__mean"
-_PULL, _OPEN, _VARIANCE, _EXCESS, _X = "__pull", "__open", "__variance", "__excess", "__x"
+SQUARE, FOURTH, COUNTED, VARIANCE = "__square", "__fourth", "__counted", "__variance"  # of influences, summed
+_TOTAL, _MEAN, _PULL, _OPEN, _EXCESS, _X = "__total", "__mean", "__pull", "__open", "__excess", "__x"
 
 _NO_SPREAD = 1e-12  # what rounding leaves of a standard error of zero
 _LONGEST_WAY = 600.0  # on the logit scale, before the exponential function overflows
-_STEP = 1e-6  # of the numerical derivative of a metric of means
+STEP = 1e-6  # of the numerical derivative of a metric of means
 _PRIOR = 0.1  # clusters with an error of one that the far end reckons with, beside those seen
 
 
@@ -157,10 +157,36 @@ def lift_with_intervals(
     """
     parts, names = item_metrics(metrics), [m.name for m in metrics]
     weights = list(dict.fromkeys(defined_weight(m) for m in parts))
-    squares = [(nw.col(weight) * nw.col(weight)).alias(weight + _SQUARE) for weight in weights]
+    squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
     rows = find_influences(sums, by, metrics).with_columns(*squares)
-    carry = [*sum_columns(parts), *(weight + _SQUARE for weight in weights)]
-    grouped = spread(rows, by, names, confidence=confidence, sample=sample, carry=carry)
+    carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights)]
+    varied = vary(rows, by, names, sample=sample, carry=carry)
+    return lift_varied(varied, by, metrics=metrics, total_weight=total_weight, sample=sample, confidence=confidence)
+
+
+def lift_varied(
+    varied: nw.LazyFrame,
+    by: Sequence[str],
+    *,
+    metrics: Sequence[Metric],
+    total_weight: float,
+    sample: Sample,
+    confidence: float,
+) -> nw.LazyFrame:
+    """Do what `lift_with_intervals` does, for groups whose influences were summed already.
+
+    Args:
+        varied: One row per group with the sums of `sum_up`, the squares of their weights, and what `vary` gives.
+        by: Columns that make the groups.
+        metrics: What to average.
+        total_weight: What `share` is a share of.
+        sample: How the ideal clusters were drawn.
+        confidence: How often the intervals shall hold the true value.
+    """
+    parts, names = item_metrics(metrics), [m.name for m in metrics]
+    weights = list(dict.fromkeys(defined_weight(m) for m in parts))
+    carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights), IDEAL_CLUSTERS]
+    grouped = _reach_out(varied, by, names, confidence=confidence, carry=carry)
     grouped = grouped.with_columns(*(_lightness(m) for m in metrics))
     spreads = [name + suffix for name in names for suffix in (REACH, LIGHTNESS)]
     lifted = average(grouped, by, metrics=metrics, total_weight=total_weight, carry=[IDEAL_CLUSTERS, *spreads])
@@ -172,7 +198,7 @@ def lift_with_intervals(
 def _lightness(metric: Metric) -> nw.Expr:
     weight = defined_weight(item_metrics([metric])[0])
     square = nw.col(weight) * nw.col(weight)
-    return nw.when(square > 0).then(nw.col(weight + _SQUARE) / square).alias(metric.name + LIGHTNESS)
+    return nw.when(square > 0).then(nw.col(weight + SQUARE) / square).alias(metric.name + LIGHTNESS)
 
 
 def find_influences(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -213,8 +239,8 @@ def _influence_of_means(metric: Metric) -> nw.Expr:
     means = [nw.col(part.name + _MEAN) for part in item_metrics([metric])]
     terms = []
     for n, name in enumerate(metric.means):
-        ends = [of_means(metric, [*means[:n], means[n] + step, *means[n + 1 :]]) for step in (_STEP, -_STEP)]
-        terms.append((ends[0] - ends[1]) * (0.5 / _STEP) * nw.col(name + INFLUENCE))
+        ends = [of_means(metric, [*means[:n], means[n] + step, *means[n + 1 :]]) for step in (STEP, -STEP)]
+        terms.append((ends[0] - ends[1]) * (0.5 / STEP) * nw.col(name + INFLUENCE))
     return reduce(lambda a, b: a + b, terms)
 
 
@@ -241,26 +267,45 @@ def spread(
         One row per group, with `ideal_clusters`, and for every name the standard error, its degrees of freedom and
         the reach of an interval on the plain scale; null without spread.
     """
-    check_confidence(confidence)
+    varied = vary(rows, by, names, sample=sample, carry=carry)
+    return _reach_out(varied, by, names, confidence=confidence, carry=[*carry, IDEAL_CLUSTERS])
+
+
+def vary(
+    rows: nw.LazyFrame, by: Sequence[str], names: Sequence[str], *, sample: Sample, carry: Sequence[str] = ()
+) -> nw.LazyFrame:
+    """Sum the squares and fourth powers of influences over groups, and count them.
+
+    Returns:
+        One row per group, with the columns in `carry` summed, `ideal_clusters`, and for every name `_square`,
+        `_fourth`, `_counted` and `_variance`.
+    """
     carried = [*carry, IDEAL_CLUSTERS]
     rows = rows.with_columns(nw.lit(1).cast(nw.Int64).alias(IDEAL_CLUSTERS))
     if sample.clusters is None:
         grouped = _vary(rows, by, names, carried)
     else:
         grouped = _vary_drawn(rows, by, names, carried, sample.clusters)
-    grouped = grouped.with_columns(nw.col(IDEAL_CLUSTERS).cast(nw.Int64), *(_error(n) for n in names))
+    return grouped.with_columns(nw.col(IDEAL_CLUSTERS).cast(nw.Int64))
+
+
+def _reach_out(
+    varied: nw.LazyFrame, by: Sequence[str], names: Sequence[str], *, confidence: float, carry: Sequence[str]
+) -> nw.LazyFrame:
+    check_confidence(confidence)
+    grouped = varied.with_columns(*(_error(n) for n in names))
     grouped = grouped.with_columns(*(_excess(n) for n in names)).with_columns(*(_freedom(n) for n in names))
     grouped = grouped.with_columns(*((2 / nw.col(n + FREEDOM) - 1).alias(n + _X) for n in names))
     spreads = [n + suffix for n in names for suffix in (ERROR, FREEDOM)]
-    return grouped.select(*by, *carried, *spreads, *(_reach(n, confidence) for n in names))
+    return grouped.select(*by, *carry, *spreads, *(_reach(n, confidence) for n in names))
 
 
 def _vary(rows: nw.LazyFrame, by: Sequence[str], names: Sequence[str], carry: Sequence[str]) -> nw.LazyFrame:
     """Sum the powers of influences over groups: clusters drawn alike from very many."""
     rows = rows.with_columns(*(column for n in names for column in _powers(n)))
-    summed = [n + suffix for n in names for suffix in (_SQUARE, _FOURTH, _COUNTED)]
+    summed = [n + suffix for n in names for suffix in (SQUARE, FOURTH, COUNTED)]
     grouped = add_up(rows, by, [*carry, *summed])
-    return grouped.with_columns(*(_scatter(n, nw.col(n + _SQUARE)) for n in names))
+    return grouped.with_columns(*(_scatter(n, nw.col(n + SQUARE)) for n in names))
 
 
 def _vary_drawn(
@@ -273,52 +318,52 @@ def _vary_drawn(
     rows = rows.join(clusters.select(IDEAL, REST, STRATUM), on=IDEAL, how="inner")
     rows = rows.with_columns(*(column for n in names for column in _powers(n, nw.col(REST))))
     rows = rows.with_columns(*(column for n in names for column in _pulls(n)))
-    summed = [n + suffix for n in names for suffix in (_SQUARE, _FOURTH, _COUNTED)]
+    summed = [n + suffix for n in names for suffix in (SQUARE, FOURTH, COUNTED)]
     pulls = [n + suffix for n in names for suffix in (_PULL, _OPEN)]
     strata = add_up(rows, (*by, STRATUM), [*carry, *summed, *pulls])
     strata = strata.with_columns(*(_mean_pull(n) for n in names))
-    strata = strata.with_columns(*(_scatter(n, nw.col(n + _SQUARE) - nw.col(n + _PULL)) for n in names))
-    return add_up(strata, by, [*carry, *summed, *(n + _VARIANCE for n in names)])
+    strata = strata.with_columns(*(_scatter(n, nw.col(n + SQUARE) - nw.col(n + _PULL)) for n in names))
+    return add_up(strata, by, [*carry, *summed, *(n + VARIANCE for n in names)])
 
 
 def _powers(name: str, rest: nw.Expr | None = None) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
     influence = nw.col(name + INFLUENCE)
     square = influence * influence if rest is None else influence * influence * rest
     counted = nw.when(influence.is_null()).then(nw.lit(0.0)).otherwise(nw.lit(1.0))
-    return square.alias(name + _SQUARE), (square * square).alias(name + _FOURTH), counted.alias(name + _COUNTED)
+    return square.alias(name + SQUARE), (square * square).alias(name + FOURTH), counted.alias(name + COUNTED)
 
 
 def _pulls(name: str) -> tuple[nw.Expr, nw.Expr]:
     rest = nw.col(REST)
-    return (nw.col(name + INFLUENCE) * rest).alias(name + _PULL), (nw.col(name + _COUNTED) * rest).alias(name + _OPEN)
+    return (nw.col(name + INFLUENCE) * rest).alias(name + _PULL), (nw.col(name + COUNTED) * rest).alias(name + _OPEN)
 
 
 def _mean_pull(name: str) -> nw.Expr:
     """Say how much of the sum of squares is there because the influences of a stratum do not cancel out."""
     pull, rest = nw.col(name + _PULL), nw.col(name + _OPEN)
-    centred = nw.when((rest > 0) & (nw.col(name + _COUNTED) > 1)).then(pull * pull / rest)
+    centred = nw.when((rest > 0) & (nw.col(name + COUNTED) > 1)).then(pull * pull / rest)
     return centred.otherwise(nw.lit(0.0)).alias(name + _PULL)
 
 
 def _scatter(name: str, squares: nw.Expr) -> nw.Expr:
-    n = nw.col(name + _COUNTED)
-    return nw.when(n > 1).then(n / (n - 1) * squares).otherwise(squares).alias(name + _VARIANCE)
+    n = nw.col(name + COUNTED)
+    return nw.when(n > 1).then(n / (n - 1) * squares).otherwise(squares).alias(name + VARIANCE)
 
 
 def _error(name: str) -> nw.Expr:
-    n, variance = nw.col(name + _COUNTED), nw.col(name + _VARIANCE)
+    n, variance = nw.col(name + COUNTED), nw.col(name + VARIANCE)
     has_spread = (n > 1) & (variance > _NO_SPREAD * _NO_SPREAD)
     return nw.when(has_spread).then((n - 1) / n * variance.sqrt()).alias(name + ERROR)
 
 
 def _excess(name: str) -> nw.Expr:
     """Say by how much the influences have heavier tails than two equal ones of either sign."""
-    n, square, fourth = (nw.col(name + suffix) for suffix in (_COUNTED, _SQUARE, _FOURTH))
+    n, square, fourth = (nw.col(name + suffix) for suffix in (COUNTED, SQUARE, FOURTH))
     return nw.when(fourth > 0).then(n * fourth / (square * square) - 1).alias(name + _EXCESS)
 
 
 def _freedom(name: str) -> nw.Expr:
-    n, excess = nw.col(name + _COUNTED), nw.col(name + _EXCESS)
+    n, excess = nw.col(name + COUNTED), nw.col(name + _EXCESS)
     found = nw.when(excess * (n - 1) > 2 * n).then(2 * n / excess).otherwise(n - 1)
     freedom = nw.when(found > 1).then(found).otherwise(nw.lit(1.0))
     return nw.when(~excess.is_null()).then(freedom).alias(name + FREEDOM)

@@ -1,0 +1,170 @@
+"""Commands for links: cluster and sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from pointwise.cli import options, output, stdin
+from pointwise.cli.app import app
+from pointwise.cli.live import progress
+from pointwise.cli.options import Format
+from pointwise.errors import UsageError
+from pointwise.text.values import format_count
+
+_CHOOSING = "Choosing a threshold"
+
+LinksFile = Annotated[
+    str, typer.Argument(metavar="LINKS", help="Pairs of items: a file, a folder or a glob. - is standard input.")
+]
+
+
+@app.command()
+def cluster(
+    links: LinksFile,
+    *,
+    path: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .parquet, .csv, .json or .jsonl.")
+    ],
+    left: options.Left = None,
+    right: options.Right = None,
+    score: options.Score = None,
+    threshold: options.Threshold = None,
+    items: options.LinkItems = None,
+    answer: options.Answer = None,
+    contradictions: options.ContradictionsPolicy = "error",
+) -> None:
+    """Cluster items by the links between them: a cluster is a connected component.
+
+    A link counts if its score is at least the threshold, or if its answer is yes. The id of a cluster is the least id
+    of its items.
+
+    \b
+    Example:
+      pointwise cluster pairs.parquet --left a --right b --score probability --threshold 0.9 -o clusters.parquet
+      pointwise cluster judged.csv --answer same -o truth.csv
+    """
+    from pathlib import Path
+
+    from pointwise.engines import start_engine
+    from pointwise.engines.files import whole_file
+    from pointwise.engines.queries import from_rows
+    from pointwise.inputs.links import cluster_links
+
+    ends = {"left": _plain(left, "--left"), "right": _plain(right, "--right")}
+    with progress("reading", "writing"), stdin.files(links, items) as (pairs, alone):
+        engine = start_engine()
+        table = cluster_links(
+            pairs,
+            **ends,
+            score=score,
+            threshold=threshold,
+            items=alone,
+            answer=answer,
+            contradictions=contradictions,
+            engine=engine,
+        )
+        with whole_file(Path(path)) as unfinished:
+            engine.write(from_rows(table, engine), unfinished)
+    clusters = len(table["cluster"].unique())
+    found = f"{format_count(len(table), 'item')} in {format_count(clusters, 'cluster')}"
+    output.say(f"Wrote {found} to {path}.")
+
+
+@app.command()
+def sweep(
+    ideal: Annotated[
+        str, typer.Argument(metavar="IDEAL", help="The ground truth: a file, a folder or a glob. - is standard input.")
+    ],
+    links: LinksFile,
+    *,
+    left: options.Left = None,
+    right: options.Right = None,
+    score: options.Score = None,
+    items: options.LinkItems = None,
+    thresholds: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER|LIST",
+            help="How many thresholds to try, or which: 0.5,0.8,0.9.",
+            rich_help_panel=_CHOOSING,
+        ),
+    ] = "100",
+    best: Annotated[
+        str, typer.Option(metavar="METRIC", help="Choose the threshold with the best value.", rich_help_panel=_CHOOSING)
+    ] = "f1",
+    least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min",
+            metavar="METRIC=VALUE",
+            help="What the chosen threshold must reach, such as precision=0.95.",
+            rich_help_panel=_CHOOSING,
+        ),
+    ] = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw precision and recall: .html, .svg or .png.", rich_help_panel=_CHOOSING),
+    ] = None,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    weight: options.Weight = None,
+    weights: options.Weights = None,
+    metrics: options.Metrics = None,
+    outside: options.OutsidePolicy = None,
+    missing: options.MissingPolicy = None,
+    unassigned: options.Unassigned = None,
+    unassigned_labels: options.UnassignedLabels = None,
+    sampling: options.Sampling = None,
+    drawn: options.Drawn = None,
+    population: options.Population = None,
+    strata: options.Strata = None,
+    intervals: options.Intervals = True,
+    confidence: options.Confidence = 0.95,
+    memory_limit: options.MemoryLimit = None,
+    threads: options.Threads = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Evaluate the clusters that scored links make at many thresholds, and choose one.
+
+    \b
+    Example:
+      pointwise sweep truth.parquet pairs.parquet --left a --right b --score probability
+      pointwise sweep truth.parquet pairs.parquet --best recall --min precision=0.95 --chart thresholds.html
+    """
+    settings = options.read_settings(locals() | {"attributes": None, "slices": None})
+    from pointwise.thresholds.sweeping import sweep as sweep_links
+
+    ends = {"left": _plain(left, "--left"), "right": _plain(right, "--right")}
+    with (
+        progress("reading", "aligning", "cross-tabulating", "sweeping"),
+        stdin.files(ideal, links, weights, items) as (truth, pairs, weighed, alone),
+    ):
+        settings |= {"weights": weighed, "items": alone, "thresholds": read_thresholds(thresholds)}
+        with sweep_links(ideal=truth, links=pairs, **ends, score=score, **settings) as found:
+            choice = found.best(best, **options.read_limits(least, "--min"))
+            rows, text = found.to_dicts(), repr(found)
+            if chart is not None:
+                found.plot(choice).save(chart)
+    if kind is Format.table:
+        output.put_text(text)
+    else:
+        output.put_rows(found.table.title, rows, kind, whole={"thresholds": rows, "best": dict(choice.values)})
+    output.say(f"Best {best}: {choice[best]:.4f} at threshold {choice.threshold:.10g}.")
+
+
+def read_thresholds(given: str) -> int | list[float]:
+    """Read a number of thresholds, or the thresholds themselves."""
+    try:
+        return int(given) if given.strip().isdigit() else [float(text) for text in given.split(",")]
+    except ValueError:
+        raise UsageError(f"--thresholds {given!r} is neither a whole number nor a list such as 0.5,0.8.") from None
+
+
+def _plain(given: Sequence[str] | None, option: str) -> Any:
+    columns = options.read_columns(given)
+    if isinstance(columns, dict):
+        raise UsageError(f"{option} takes plain columns here.")
+    return columns

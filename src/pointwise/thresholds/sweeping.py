@@ -1,0 +1,460 @@
+"""Sweeping: which threshold makes the best clusters of scored links."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from pointwise.answers.tables import MetricTable
+from pointwise.columns import CLUSTER, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, LOW, WEIGHT
+from pointwise.core.lifting import average, columns_of
+from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.sample import EXPANSION, REST, STRATUM
+from pointwise.engines import Engine, choose_engine
+from pointwise.engines.queries import from_rows
+from pointwise.errors import NotFoundError, UsageError
+from pointwise.evaluation import Evaluation, evaluate
+from pointwise.inputs.links import ClusteredLinks, Graph, Links, check_threshold, least_members, read_links, table_of
+from pointwise.inputs.options import Columns, Missing, Outside, Unassigned
+from pointwise.inputs.tables import open_source
+from pointwise.labels.codes import Codes
+from pointwise.progress import phase
+from pointwise.text.values import format_count, format_metric
+from pointwise.thresholds.forest import Forest, grow_forest, reaching
+from pointwise.thresholds.scores import Design, Truth, score
+from pointwise.uncertainty.intervals import CONFIDENCE, lift_varied
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from pointwise.charts.style import ChartRow
+
+THRESHOLD = "threshold"
+LINKS = "links"  # number of links with at least that score
+ACTUAL_CLUSTERS = "actual_clusters"
+TOUCHED = "actual_clusters_touched"
+OUTSIDE_SHARE = "outside_share"
+COMMON_SHARE = "common_share"
+_OUTSIDE = "outside_items"
+
+
+def sweep(
+    *,
+    ideal: Any,
+    links: Any,
+    left: Columns | None = None,
+    right: Columns | None = None,
+    score: str | None = None,
+    items: Any = None,
+    thresholds: int | Sequence[float] = 100,
+    item: Columns | Mapping[str, Columns] | None = None,
+    cluster: Columns | Mapping[str, Columns] | None = None,
+    weight: str | None = None,
+    weights: Any = None,
+    attributes: Any = None,
+    slices: Any = (),
+    metrics: Sequence[str] | str | None = None,
+    outside: Outside = "ignore",
+    missing: Missing = "drop",
+    unassigned: Unassigned | Mapping[str, Unassigned] = "error",
+    unassigned_labels: Sequence[Any] = (),
+    sampling: Any = None,
+    drawn: int | None = None,
+    population: int | Mapping[str, int] | None = None,
+    strata: str | None = None,
+    intervals: bool = True,
+    confidence: float = CONFIDENCE,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    engine: Engine | str | None = None,
+) -> Sweep:
+    """Evaluate the clusters that scored links make at many thresholds, against one ground truth.
+
+    Every row is what `evaluate` says of the clusters that `cluster_links` makes at that threshold.
+
+    Args:
+        ideal: The ground truth clustering, of any kind that `evaluate` takes.
+        links: Pairs of items with a score, as `cluster_links` takes them.
+        left: Column, or columns together, with the one item of a link.
+        right: The same for the other item.
+        score: Column with the score; by default `score`.
+        items: Items without any link, each a cluster of its own.
+        thresholds: How many, spread evenly over the links that make a difference (quantiles of their scores; fewer if
+            scores are equal); or a list of thresholds.
+        item: As in `evaluate`.
+        cluster: As in `evaluate`.
+        weight: As in `evaluate`.
+        weights: As in `evaluate`.
+        attributes: As in `evaluate`, for `Sweep.evaluation`.
+        slices: As in `evaluate`, for `Sweep.evaluation`.
+        metrics: As in `evaluate`.
+        outside: As in `evaluate`.
+        missing: As in `evaluate`.
+        unassigned: As in `evaluate`.
+        unassigned_labels: As in `evaluate`.
+        sampling: As in `evaluate`.
+        drawn: As in `evaluate`.
+        population: As in `evaluate`.
+        strata: As in `evaluate`.
+        intervals: Whether to show intervals.
+        confidence: How often the intervals shall hold the true value.
+        memory_limit: As in `evaluate`.
+        threads: As in `evaluate`.
+        engine: As in `evaluate`. Links and items are swept in this process's memory.
+
+    Returns:
+        The sweep: a table with a row per threshold, from which `best` chooses one.
+
+    Raises:
+        PointwiseError: The inputs do not allow it; the message says what to do.
+
+    Example:
+        >>> import pointwise as pw
+        >>> sweep = pw.sweep(ideal=[["a", "b"], ["c"]], links=[("a", "b", 0.9), ("b", "c", 0.4)])
+        >>> sweep.best("f1").threshold
+        0.9
+    """
+    find_metrics(metrics)
+    given = Links(links, left, right, score or "score", items=items)
+    sources = (table_of(ideal), links, items, weights, attributes)
+    chosen = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
+    try:
+        phase("reading")
+        graph = read_links(given, chosen)
+        forest = grow_forest(graph)
+        settings = {
+            "ideal": open_source(ideal, chosen, role="ideal clustering"),
+            "weights": None if weights is None else open_source(weights, chosen, role="weights"),
+            "attributes": None if attributes is None else open_source(attributes, chosen, role="attributes"),
+            "item": item,
+            "cluster": cluster,
+            "weight": weight,
+            "slices": slices,
+            "metrics": metrics,
+            "outside": outside,
+            "missing": missing,
+            "unassigned": unassigned,
+            "unassigned_labels": unassigned_labels,
+            "sampling": sampling,
+            "drawn": drawn,
+            "population": population,
+            "strata": strata,
+            "intervals": intervals,
+            "confidence": confidence,
+        }
+        linked = Linked(graph, forest, settings, chosen)
+        return _sweep(linked, choose_thresholds(thresholds, forest))
+    except BaseException:
+        if chosen is not engine:
+            chosen.close()
+        raise
+
+
+def choose_thresholds(given: int | Sequence[float], forest: Forest) -> list[float]:
+    """Return thresholds, greatest first: those given, or so many quantiles of the scores in the forest."""
+    if isinstance(given, bool) or (isinstance(given, int) and given < 1) or isinstance(given, (float, str)):
+        raise UsageError(f"thresholds={given!r} is neither a number of thresholds nor a list of them.")
+    if isinstance(given, int):
+        shares = np.linspace(0, 1, given) if given > 1 else [0.5]
+        found = np.quantile(forest.score, shares, method="inverted_cdf") if len(forest.score) else [0.0]
+        return np.unique(found)[::-1].tolist()  # type: ignore[no-any-return]
+    chosen = sorted({check_threshold(threshold) for threshold in given}, reverse=True)
+    if not chosen:
+        raise UsageError("thresholds=[] names none. Give at least one, or say how many.")
+    return chosen
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Links with a truth to judge them by: an evaluation for every threshold.
+
+    Args:
+        graph: The items and their links.
+        forest: The links that make a difference.
+        settings: What `evaluate` is told, apart from the actual clustering.
+        engine: What computes.
+    """
+
+    graph: Graph
+    forest: Forest
+    settings: Mapping[str, Any]
+    engine: Engine
+
+    def evaluate(self, threshold: float) -> Evaluation:
+        """Evaluate the clusters at one threshold."""
+        import pyarrow as pa
+
+        least = least_members(self.forest.components_at(threshold))
+        items = self.graph.items
+        opened = self.engine.read(pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))}))
+        name = f"links from {self.graph.name} at {threshold:g}"
+        actual = ClusteredLinks(name, opened.columns, opened.load, is_typed=self.graph.is_typed)
+        return evaluate(actual=actual, engine=self.engine, **self.settings)
+
+
+def _sweep(linked: Linked, thresholds: Sequence[float]) -> Sweep:
+    """Evaluate at the least threshold, where clusters are largest and all checks apply, and sum up at the others."""
+    widest = linked.evaluate(thresholds[-1])
+    truth = _read_truth(linked, widest)
+    phase("sweeping")
+    rows = []
+    for threshold, labels, clusters in linked.forest.sweep(thresholds):
+        counts = {THRESHOLD: threshold, LINKS: reaching(linked.forest.scores, threshold), ACTUAL_CLUSTERS: clusters}
+        rows.append(counts | score(truth, labels, widest.metrics))
+    return Sweep(_tabulate(rows, widest), widest.metrics, linked)
+
+
+def _read_truth(linked: Linked, widest: Evaluation) -> Truth:
+    """Fetch what does not depend on the threshold from an evaluation at one of them."""
+    import pyarrow.compute as pc
+
+    evidence = widest.evidence
+    columns = [c for c in (ITEM, IDEAL, WEIGHT) if c in evidence.items.collect_schema().names()]
+    common = linked.engine.collect(evidence.items.select(*columns))
+    ideal = common[IDEAL].combine_chunks().dictionary_encode()
+    found = pc.index_in(common[ITEM], value_set=linked.graph.items.cast(common[ITEM].type))
+    present = np.asarray(pc.is_valid(found))
+    node = np.asarray(found.fill_null(-1)).astype(np.int32)
+    is_outside = np.ones(linked.graph.size, dtype=np.bool_)
+    is_outside[node[present]] = False
+    outside = np.flatnonzero(is_outside).astype(np.int32)
+    codes = Codes(np.asarray(ideal.indices).astype(np.int64), len(ideal.dictionary))
+    weight = np.asarray(common[WEIGHT]) if WEIGHT in columns else None
+    weighed = _outside_weights(linked, widest, outside) if widest.options.outside == "wrong" else None
+    sample = evidence.sample
+    design = None if sample.clusters is None else _read_design(linked, sample.clusters, ideal.dictionary)
+    return Truth(codes, node, present, weight, outside, weighed, sample.population, design)
+
+
+def _outside_weights(linked: Linked, widest: Evaluation, outside: Any) -> Any:
+    """Weigh the items that the truth does not list; one without a weight touches it at no threshold."""
+    import pyarrow.compute as pc
+
+    inputs = widest.scope.inputs  # type: ignore[union-attr]  # of an evaluation that was just made
+    if inputs.weights is None:
+        return np.ones(len(outside))
+    frame = inputs.weights.frame.select(ITEM, WEIGHT)
+    rows = linked.engine.collect(frame.join(inputs.actual.frame.select(ITEM), on=ITEM, how="inner"))
+    nodes = np.asarray(pc.index_in(rows[ITEM], value_set=linked.graph.items.cast(rows[ITEM].type)))
+    weights = np.zeros(linked.graph.size)
+    weights[nodes] = np.nan_to_num(np.asarray(rows[WEIGHT], dtype=np.float64), posinf=0.0)
+    return weights[outside]
+
+
+def _read_design(linked: Linked, clusters: nw.LazyFrame, names: pa.Array) -> Design:
+    import pyarrow.compute as pc
+
+    rows = linked.engine.collect(clusters)
+    order = pc.index_in(names, value_set=rows[IDEAL].combine_chunks().cast(names.type))
+    rows = rows.take(order)
+    stratum = rows[STRATUM].combine_chunks().dictionary_encode().indices
+    return Design(np.asarray(rows[EXPANSION]), np.asarray(rows[REST]), np.asarray(stratum).astype(np.int64))
+
+
+def _tabulate(rows: list[dict[str, Any]], widest: Evaluation) -> MetricTable:
+    """Turn the sums of every threshold into values and intervals, by the formulas of an evaluation."""
+    engine, metrics, sample = widest.evidence.engine, widest.metrics, widest.evidence.sample
+    common = widest.coverage.common_items
+    for row in rows:
+        row[COMMON_SHARE] = widest.coverage.common_share
+        row[OUTSIDE_SHARE] = row[_OUTSIDE] / (row[_OUTSIDE] + common)
+    sums = from_rows(rows, engine)
+    by = (THRESHOLD, LINKS, ACTUAL_CLUSTERS, TOUCHED, COMMON_SHARE, OUTSIDE_SHARE)
+    total = float(rows[0][WEIGHT])
+    ends: tuple[str, ...] = ()
+    if widest.shows_intervals:
+        frame = lift_varied(sums, by, metrics=metrics, total_weight=total, sample=sample, confidence=widest.confidence)
+        ends = (LOW, HIGH)
+    else:
+        frame = average(sums, by, metrics=metrics, total_weight=total, carry=[IDEAL_CLUSTERS])
+    values = [c for m in metrics for c in (*columns_of(m), *(m.name + end for end in ends))]
+    title = sample.title(
+        f"Thresholds: {format_count(common, 'common item')}, {rows[0][IDEAL_CLUSTERS]:,} ideal clusters"
+    )
+    return MetricTable(
+        title,
+        engine.checkpoint(frame.select(*by, *values)),
+        engine,
+        order=((THRESHOLD, False),),
+        quiet=(TOUCHED, COMMON_SHARE, OUTSIDE_SHARE),
+        confidence=widest.confidence,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """The threshold that was chosen, with its row.
+
+    Args:
+        threshold: Links with at least this score count.
+        values: The row of the sweep.
+        metrics: Names of the metrics in it.
+    """
+
+    threshold: float
+    values: Mapping[str, Any]
+    metrics: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say the threshold and what it comes to."""
+        told = (f"{name} {format_metric(self.values[name])}" for name in self.metrics if self.values[name] is not None)
+        return f"Threshold {self.threshold:.10g}: {', '.join(told)}"
+
+    def __getitem__(self, column: str) -> Any:
+        """Return a value of the row, such as that of a metric."""
+        if column not in self.values:
+            raise NotFoundError(f"There is no {column!r} here. There are {', '.join(self.values)}.")
+        return self.values[column]
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """The metrics of the clusters that links make at every threshold. `sweep` makes it.
+
+    Args:
+        table: One row per threshold.
+        metrics: What it shows.
+        linked: Where the evaluation of any threshold comes from.
+    """
+
+    table: MetricTable
+    metrics: tuple[Metric, ...]
+    linked: Linked
+
+    def best(self, metric: str = "f1", **least: float) -> Choice:
+        """Choose the threshold with the best value of a metric; of equally good ones the greatest.
+
+        Args:
+            metric: One of the metrics of the sweep.
+            least: What other metrics must reach, such as `precision=0.95`: at least that, or at most where lower is
+                better.
+
+        Raises:
+            NotFoundError: No threshold reaches it; the message says how far the best one gets.
+        """
+        rows = [row for row in self.rows if row[self._known(metric)] is not None]
+        for name, bound in least.items():
+            rows = self._reaching(rows, name, bound)
+        if not rows:
+            raise NotFoundError(f"{metric} is undefined at every threshold.")
+        best = max(rows, key=lambda row: (self._gain(metric, row[metric]), row[THRESHOLD]))
+        return Choice(best[THRESHOLD], best, tuple(m.name for m in self.metrics))
+
+    def _reaching(self, rows: list[dict[str, Any]], name: str, bound: float) -> list[dict[str, Any]]:
+        defined = [row for row in rows if row[self._known(name)] is not None]
+        found = [row for row in defined if self._gain(name, row[name]) >= self._gain(name, bound)]
+        if defined and not found:
+            nearest = max(defined, key=lambda row: self._gain(name, row[name]))
+            raise NotFoundError(
+                f"No threshold has {name} {bound:g}: the nearest is {format_metric(nearest[name])}, at "
+                f"{nearest[THRESHOLD]:g}."
+            )
+        return found
+
+    def _known(self, metric: str) -> str:
+        names = [m.name for m in self.metrics]
+        if metric not in names:
+            find_metric(metric)
+            raise NotFoundError(
+                f"{metric!r} was not asked for; there are {', '.join(names)}. Ask for it with metrics=[...]."
+            )
+        if find_metric(metric).better is None:
+            raise UsageError(f"{metric!r} has no direction, so no threshold is the best by it.")
+        return metric
+
+    def _gain(self, metric: str, value: float) -> float:
+        return -value if find_metric(metric).better == "lower" else value
+
+    def evaluation(self, threshold: float) -> Evaluation:
+        """Evaluate the clusters at one threshold, also one that is not in the table, to ask everything of it."""
+        return self.linked.evaluate(check_threshold(threshold))
+
+    def clusters(self, threshold: float) -> pa.Table:
+        """Return the clusters at one threshold: a PyArrow table with the columns `item` and `cluster`."""
+        import pyarrow as pa
+
+        items = self.linked.graph.items
+        least = least_members(self.linked.forest.components_at(check_threshold(threshold)))
+        return pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))})
+
+    def plot(self, choice: Choice | None = None) -> ChartRow:
+        """Draw precision and recall over the threshold, and against each other; needs the extra `report`.
+
+        Args:
+            choice: The threshold to mark, as `best` gives it; by default that with the best F1.
+        """
+        from pointwise.charts import thresholds
+
+        return thresholds(self, choice)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, by rising threshold."""
+        return self.table.to_dicts()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries."""
+        return [dict(row) for row in self.rows]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a PyArrow table."""
+        return self.table.to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas data frame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a Polars data frame."""
+        return self.table.to_polars()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl."""
+        self.table.write(path)
+
+    def close(self) -> None:
+        """Let go of what the engine holds."""
+        self.linked.engine.close()
+
+    def __enter__(self) -> Self:
+        """Use the sweep in a `with` block, which closes it at its end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go through the rows."""
+        return iter(self.to_dicts())
+
+    def __len__(self) -> int:
+        """Count the thresholds."""
+        return len(self.rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the rows to any tool that speaks Arrow."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Draw thresholds over the whole range as text."""
+        return repr(self._excerpt())
+
+    def _repr_html_(self) -> str:
+        return self._excerpt()._repr_html_()
+
+    def _excerpt(self, most: int = 10) -> MetricTable:
+        """Keep thresholds spread over the whole range, with both ends."""
+        if len(self) <= most:
+            return self.table
+        kept = [self.rows[n][THRESHOLD] for n in np.linspace(0, len(self) - 1, most).round().astype(int)]
+        title = f"{self.table.title}; {most} of {len(self)} thresholds"
+        return replace(self.table, title=title, frame=self.table.frame.filter(nw.col(THRESHOLD).is_in(kept)))
