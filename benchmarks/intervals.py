@@ -1,17 +1,20 @@
-"""How often do intervals hold the true value? A simulation with a known population.
+"""How often do intervals hold the true value? A simulation with known populations.
 
 A population of ideal clusters with skewed sizes, as entity resolution has them, is clustered by a noisy algorithm
-that tears some clusters apart and merges others. Its values are the truth. Then a small truth is drawn from it, 200
-ideal clusters at a time, 2,000 times, and each time the intervals are computed by the code that users run. Members
-of actual clusters outside the drawn truth count as wrong (`outside="wrong"`), so that over-merging is visible.
+that tears some clusters apart and merges others. Its values are the truth. Then small truths are drawn from it again
+and again, and each time the intervals are computed by the code that users run. Members of actual clusters outside the
+drawn truth count as wrong (`outside="wrong"`), so that over-merging is visible. No interval counts as one that does
+not hold. The laws of sizes, the noise and the seeds are other ones than those that the method was chosen on.
 
-    python benchmarks/intervals.py [--repeats 2000] [--clusters 200]
+    python benchmarks/intervals.py [--repeats 1000] [--clusters 1000]
 
-writes benchmarks/results/intervals.json and intervals.md. It takes about a minute.
+writes benchmarks/results/intervals.json and intervals.md. It takes a few minutes.
 """
 
 import argparse
 import json
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
@@ -20,189 +23,197 @@ import pyarrow as pa
 
 from _measure import RESULTS, count
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
-from pointwise.comparison.deltas import VARIANT, Pair, spread_pairs
+from pointwise.comparison.deltas import VARIANT, Pair, find_deltas
 from pointwise.core.metrics import find_metrics
-from pointwise.core.sample import Sample
+from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines import start_engine
-from pointwise.uncertainty.bootstrap import find_ends
-from pointwise.uncertainty.intervals import ERROR, FREEDOM, REACH, find_influences, lift_with_intervals, spread
-from pointwise.uncertainty.student_t import critical_value
+from pointwise.uncertainty.design import log_miss
+from pointwise.uncertainty.intervals import lift_with_intervals
+from pointwise.uncertainty.verdict import ENOUGH
 
 METRICS = find_metrics(["precision", "recall", "jaccard_distance"])
 NAMES = [m.name for m in METRICS]
-POPULATION, RESAMPLES = 100_000, 400
-REPEAT = "repeat"
-SAMPLE = Sample(sees_outside=True)
+REPEAT, PART = "repeat", "part"
+SEED = 20_261_116
+SIZES = (20, 50, 200, 1_000)
+PARTS = 20  # slices of an A/A test
 
 
-def draw_sizes(generator, exponent, most):
-    """Draw sizes with a power law: P(k) is proportional to k ** -exponent."""
-    sizes = np.arange(1, most + 1)
-    probability = sizes ** -float(exponent)
-    return generator.choice(sizes, POPULATION, p=probability / probability.sum())
+@dataclass(frozen=True)
+class Law:
+    """A population: how sizes are spread, and how many clusters are torn or merged."""
+
+    name: str
+    clusters: int
+    exponent: float
+    most: int
+    torn: float
+    merged: float
 
 
-def cluster_with_noise(generator, ideal, *, split):
-    """Let a share of some clusters leave, and merge some clusters into others."""
-    leaving = np.where(generator.random(POPULATION) < split, generator.beta(1, 3, POPULATION), 0.0)
-    has_left = generator.random(len(ideal)) < leaving[ideal]
-    target = np.arange(POPULATION)
-    merged = generator.random(POPULATION) < 0.05
-    target[merged] = generator.integers(0, POPULATION, merged.sum())
-    return np.where(has_left, POPULATION + ideal, target[ideal])
+ORDINARY = Law("ordinary", 60_000, 2.4, 80, 0.25, 0.06)
+HEAVY = Law("heavy sizes", 60_000, 1.9, 150, 0.25, 0.06)
+NEAR_PERFECT = Law("near-perfect", 60_000, 2.4, 80, 0.01, 0.002)
+FINITE = Law("400 clusters in all", 400, 2.4, 40, 0.25, 0.1)
 
 
-def sum_clusters(ideal, actual):
-    """Sum weight times metric over the items of every ideal cluster, with unit weights."""
-    _, cell, shared = np.unique(ideal * (2 * POPULATION) + actual, return_inverse=True, return_counts=True)
+@lru_cache
+def draw_population(law, variant=0):
+    """Draw a population: weight of every ideal cluster, and weight times metric, with unit weights."""
+    sizes = np.arange(1, law.most + 1)
+    share = sizes**-law.exponent
+    weight = np.random.default_rng(SEED).choice(sizes, law.clusters, p=share / share.sum())
+    generator = np.random.default_rng((SEED, variant, law.clusters))
+    ideal = np.repeat(np.arange(law.clusters), weight)
+    leaving = np.where(generator.random(law.clusters) < law.torn, generator.beta(1, 3, law.clusters), 0.0)
+    target = np.arange(law.clusters)
+    merged = generator.random(law.clusters) < law.merged
+    target[merged] = generator.integers(0, law.clusters, merged.sum())
+    actual = np.where(generator.random(len(ideal)) < leaving[ideal], law.clusters + ideal, target[ideal])
+    return weight, sum_clusters(ideal, actual, law.clusters)
+
+
+def sum_clusters(ideal, actual, clusters):
+    """Sum the metrics of the items of every ideal cluster."""
+    _, cell, shared = np.unique(ideal * (2 * clusters) + actual, return_inverse=True, return_counts=True)
     tp, size, other = shared[cell], np.bincount(ideal)[ideal], np.bincount(actual)[actual]
     values = {"precision": tp / other, "recall": tp / size, "jaccard_distance": 1 - tp / (size + other - tp)}
-    return {name: np.bincount(ideal, weights=value) for name, value in values.items()}
+    return {name: np.bincount(ideal, weights=value, minlength=clusters) for name, value in values.items()}
 
 
-def as_frame(engine, sums, weight, drawn, variant):
-    """Lay out drawn ideal clusters as the package's own steps do."""
-    flat = drawn.ravel()
+def draw_uniformly(generator, weight, number, repeats):
+    """Draw ideal clusters, each as likely; return the clusters of every repeat and what each stands for."""
+    drawn = [generator.choice(len(weight), number, replace=False) for _ in range(repeats)]
+    share = number / len(weight)
+    return drawn, [np.full(number, 1 / share)] * repeats, [np.full(number, 1 - share)] * repeats
+
+
+def draw_by_items(generator, weight, number, repeats):
+    """Draw items and keep their clusters, each once; their probabilities are known exactly."""
+    owner, items = np.repeat(np.arange(len(weight)), weight), int(weight.sum())
+    log = np.array([log_miss(int(size), items, number) for size in range(1, int(weight.max()) + 1)])
+    drawn = [np.unique(owner[generator.choice(items, number, replace=False)]) for _ in range(repeats)]
+    chances = [log[weight[clusters] - 1] for clusters in drawn]
+    return drawn, [-1 / np.expm1(chance) for chance in chances], [np.exp(chance) for chance in chances]
+
+
+def as_frame(engine, variants, weight, drawn, expansions, *, parts=1):
+    """Lay out drawn ideal clusters as the package's own steps do, one variant below the other."""
+    flat, expansion = np.concatenate(drawn), np.concatenate(expansions)
     columns = {
-        VARIANT: [variant] * len(flat),
-        REPEAT: np.repeat(np.arange(len(drawn)), drawn.shape[1]),
-        IDEAL: np.tile(np.arange(drawn.shape[1]), len(drawn)),
+        REPEAT: np.repeat(np.arange(len(drawn)), [len(clusters) for clusters in drawn]),
+        PART: np.concatenate([np.arange(len(clusters)) % parts for clusters in drawn]),
+        IDEAL: np.arange(len(flat)),
         ITEMS: weight[flat].astype(np.int64),
-        WEIGHT: weight[flat],
-        **{name: sums[name][flat] for name in NAMES},
+        WEIGHT: weight[flat] * expansion,
     }
-    table = pa.table(columns)
+    tables = [
+        pa.table({VARIANT: [str(n)] * len(flat), **columns, **{m: sums[m][flat] * expansion for m in NAMES}})
+        for n, sums in enumerate(variants)
+    ]
+    table = pa.concat_tables(tables)
     return engine.checkpoint(engine.read(table).load(table.column_names))
 
 
-def simple_interval(sums, weight, drawn):
-    """Compute the textbook interval: linearised error, 1.96 times to either side."""
-    b = weight[drawn]
-    total = b.sum(axis=1, keepdims=True)
+def as_sample(engine, expansions, rests):
+    """Tell the package's steps how the clusters were drawn."""
+    number = sum(map(len, expansions))
+    columns = {EXPANSION: np.concatenate(expansions), REST: np.concatenate(rests), STRATUM: [""] * number}
+    table = pa.table({IDEAL: np.arange(number), **columns})
+    clusters = engine.checkpoint(engine.read(table).load(table.column_names))
+    return Sample(sees_outside=True, clusters=clusters)
+
+
+def cover_values(law, draw, number, repeats, *, is_designed, label=""):
+    """Count how often the intervals of values hold the truth, and how wide they are."""
+    generator, engine = np.random.default_rng((SEED, number)), start_engine()
+    weight, sums = draw_population(law)
+    drawn, expansions, rests = draw(generator, weight, number, repeats)
+    sample = as_sample(engine, expansions, rests) if is_designed else Sample(sees_outside=True)
+    if not is_designed:
+        expansions = [np.ones(len(clusters)) for clusters in drawn]
+    frame = as_frame(engine, [sums], weight, drawn, expansions)
+    found = engine.collect(lift_with_intervals(frame, (REPEAT,), metrics=METRICS, total_weight=1.0, sample=sample))
+    engine.close()
+    row = {"population": law.name, "drawn": label, "clusters": number}
     for name in NAMES:
-        a = sums[name][drawn]
-        value = a.sum(axis=1, keepdims=True) / total
-        error = np.sqrt(((a - value * b) ** 2).sum(axis=1)) / total[:, 0]
-        yield name, value[:, 0] - 1.96 * error, value[:, 0] + 1.96 * error
+        truth = sums[name].sum() / weight.sum()
+        low, high = (np.array(found[name + end].to_pylist(), float) for end in (LOW, HIGH))
+        row[name] = float(np.mean((low <= truth) & (truth <= high)))
+    return row
 
 
-def bootstrap_errors(generator, sums, weight, drawn):
-    """Return the bootstrap's standard error of every metric for each drawn truth."""
-    errors = {name: np.empty(len(drawn)) for name in sums}
-    for n, clusters in enumerate(drawn):
-        choices = generator.integers(0, len(clusters), (RESAMPLES, len(clusters)))
-        offsets = np.arange(RESAMPLES)[:, None] * len(clusters)
-        counts = np.bincount((choices + offsets).ravel(), minlength=choices.size).reshape(choices.shape)
-        total = counts @ weight[clusters]
-        for name, column in sums.items():
-            errors[name][n] = np.std(counts @ column[clusters] / total)
-    return errors
+def test_nothing(law, number, repeats):
+    """Count how often two runs of one algorithm are told apart: overall, and in any of twenty slices."""
+    generator, engine = np.random.default_rng((SEED, number, 2)), start_engine()
+    weight, _ = draw_population(law)
+    runs = [draw_population(law, variant)[1] for variant in (1, 2)]
+    drawn, expansions, _ = draw_uniformly(generator, weight, number, repeats)
+    ones = [np.ones(len(clusters)) for clusters in expansions]
+    frame = as_frame(engine, runs, weight, drawn, ones, parts=PARTS)
+    settings = {"metrics": METRICS, "engine": engine, "confidence": 0.95, "sample": Sample(sees_outside=True)}
+    pair = [Pair("0", "1")]
+    found = find_deltas(frame, (REPEAT,), pair, **settings)
+    overall = [is_told_apart(row, row["p_value"]) for row in found]
+    slices, some = [], max(1, repeats // 10)  # each repeat is a family of tests, and asks the engine anew
+    for repeat in range(some):
+        own = engine.checkpoint(frame.filter(nw.col(REPEAT) == repeat))
+        found = find_deltas(own, (PART,), pair, **settings)
+        slices += [any(is_told_apart(r, r["p_adjusted"]) for r in found if r["metric"] == name) for name in NAMES]
+    engine.close()
+    shares = {"overall": overall, f"any of {PARTS} slices": slices}
+    return [{"told apart": kind, "clusters": number, "share": float(np.mean(n))} for kind, n in shares.items()]
 
 
-def hold(low, high, truth):
-    """Return the share of intervals that hold the truth; none at all holds nothing."""
-    return float(np.mean((low <= truth) & (truth <= high)))
+def is_told_apart(row, p):
+    """Tell whether a difference would get a verdict."""
+    return p is not None and p <= 0.05 and row["up_clusters"] + row["down_clusters"] >= ENOUGH
 
 
-def study(name, exponent, most, *, repeats, clusters, seed=0):
-    """Run the simulation for one law of sizes."""
-    generator, engine = np.random.default_rng(seed), start_engine()
-    ideal = np.repeat(np.arange(POPULATION), draw_sizes(generator, exponent, most))
-    weight = np.bincount(ideal).astype(float)
-    runs = {
-        variant: sum_clusters(ideal, cluster_with_noise(generator, ideal, split=split))
-        for variant, split in (("baseline", 0.3), ("again", 0.3), ("experiment", 0.18))
-    }
-    truth = {v: {n: s[n].sum() / weight.sum() for n in NAMES} for v, s in runs.items()}
-    drawn = generator.integers(0, POPULATION, (repeats, clusters))
-    frames = {v: as_frame(engine, s, weight, drawn, v) for v, s in runs.items()}
-    rows = [*cover_values(generator, engine, frames["baseline"], runs["baseline"], weight, drawn, truth["baseline"])]
-    rows += cover_deltas(generator, engine, frames, runs, weight, drawn, truth)
-    heavy = weight[drawn] / weight[drawn].sum(axis=1, keepdims=True)
-    effective = float(np.median(1 / (heavy**2).sum(axis=1)))
-    facts = {"sizes": name, "mean_size": float(weight.mean()), "effective_clusters": effective}
-    return [facts | row for row in rows]
-
-
-def cover_values(generator, engine, frame, sums, weight, drawn, truth):  # noqa: PLR0917
-    """Count how often intervals of values hold the truth."""
-    lifted = lift_with_intervals(frame, (REPEAT,), metrics=METRICS, total_weight=1.0, sample=SAMPLE).sort(REPEAT)
-    found = engine.collect(lifted)
-    freedom = engine.collect(
-        spread(find_influences(frame, (REPEAT,), METRICS), (REPEAT,), NAMES, confidence=0.95, sample=SAMPLE).sort(
-            REPEAT
-        )
-    )
-    errors = bootstrap_errors(generator, sums, weight, drawn)
-    simple = {name: (low, high) for name, low, high in simple_interval(sums, weight, drawn)}
-    for metric in METRICS:
-        name = metric.name
-        ends = [np.array(found[name + end].to_pylist(), float) for end in (LOW, HIGH)]
-        reach = errors[name] * [critical_value(0.95, df or 1.0) for df in freedom[name + FREEDOM].to_pylist()]
-        lightness = (weight[drawn] ** 2).sum(axis=1) / weight[drawn].sum(axis=1) ** 2
-        values = found[name].to_pylist()
-        drawn_ends = find_ends(metric, values, reach, lightness, engine=engine, confidence=0.95, sample=SAMPLE)
-        drawn_ends = [np.array(end, float) for end in drawn_ends]
-        yield {
-            "value": name,
-            "truth": float(truth[name]),
-            "closed_form": hold(*ends, truth[name]),
-            "bootstrap": hold(*drawn_ends, truth[name]),
-            "textbook": hold(*simple[name], truth[name]),
-        }
-
-
-def cover_deltas(generator, engine, frames, runs, weight, drawn, truth):  # noqa: PLR0917
-    """Count how often intervals of differences hold the truth, and how often they leave out a null difference."""
-    total = weight[drawn].sum(axis=1)
-    for experiment, kind in (("experiment", "delta"), ("again", "null delta")):
-        stacked = nw.concat([frames["baseline"], frames[experiment]])
-        pair = [Pair("baseline", experiment)]
-        paired = spread_pairs(stacked, (REPEAT,), pair, metrics=METRICS, engine=engine, sample=SAMPLE)
-        found = engine.collect(paired.sort(REPEAT))
-        differences = {n: runs[experiment][n] - runs["baseline"][n] for n in NAMES}
-        errors = bootstrap_errors(generator, differences, weight, drawn)
-        for name in NAMES:
-            true = truth[experiment][name] - truth["baseline"][name] if kind == "delta" else 0.0
-            away = np.abs(differences[name][drawn].sum(axis=1) / total - true)
-            reach = np.array(found[name + REACH].to_pylist(), float)
-            critical = np.array([critical_value(0.95, df or 1.0) for df in found[name + FREEDOM].to_pylist()])
-            simple = 1.96 * np.array(found[name + ERROR].to_pylist(), float)
-            yield {
-                "value": f"{kind} of {name}",
-                "truth": float(true),
-                "closed_form": float(np.mean(away <= reach)),
-                "bootstrap": float(np.mean(away <= critical * errors[name])),
-                "textbook": float(np.mean(away <= simple)),
-            }
-
-
-def draw(rows):
-    """Lay the results out as Markdown."""
-    lines = [
-        "| sizes | value | true value | closed form | bootstrap | value ± 1.96 errors |",
-        "|---|---|---:|---:|---:|---:|",
+def study(repeats, largest):
+    """Run all designs."""
+    sizes = [size for size in SIZES if size <= largest]
+    rows = []
+    for law in (ORDINARY, HEAVY, NEAR_PERFECT):
+        for size in sizes:
+            rows.append(cover_values(law, draw_uniformly, size, repeats, is_designed=False, label="clusters"))
+            rows.append(cover_values(law, draw_by_items, size, repeats, is_designed=True, label="items"))
+    rows += [
+        cover_values(ORDINARY, draw_uniformly, size, repeats, is_designed=False, label="a slice") for size in (3, 5, 10)
     ]
+    known = "clusters, population known"
+    rows += [
+        cover_values(FINITE, draw_uniformly, size, repeats, is_designed=True, label=known) for size in (100, 200, 320)
+    ]
+    return rows
+
+
+def draw(rows, nulls):
+    """Lay the results out as Markdown."""
+    heads = " | ".join(name.replace("_", " ") for name in NAMES)
+    lines = [f"| population | drawn | clusters or items | {heads} |", "|---|---|---:|---:|---:|---:|"]
     for row in rows:
-        shares = " | ".join(f"{row[c]:.1%}" for c in ("closed_form", "bootstrap", "textbook"))
-        lines.append(f"| {row['sizes']} | {row['value']} | {row['truth']:+.4f} | {shares} |")
+        shares = " | ".join(f"{row[name]:.1%}" for name in NAMES)
+        lines.append(f"| {row['population']} | {row['drawn']} | {row['clusters']:,} | {shares} |")
+    lines += ["", "| two equal algorithms told apart | clusters | share of runs |", "|---|---:|---:|"]
+    lines += [f"| {row['told apart']} | {row['clusters']:,} | {row['share']:.1%} |" for row in nulls]
     return "\n".join(lines) + "\n"
 
 
 def main():
     """Run all studies and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=count, default=2_000, help="how many truths to draw")
-    parser.add_argument("--clusters", type=count, default=200, help="ideal clusters of each")
+    parser.add_argument("--repeats", type=count, default=1_000, help="how many truths to draw")
+    parser.add_argument("--clusters", type=count, default=1_000, help="ideal clusters of the largest")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write the tables to")
     options = parser.parse_args()
-    sizes = {"repeats": options.repeats, "clusters": options.clusters}
-    laws = (("power law 2.5, at most 100", 2.5, 100), ("power law 2, at most 100", 2.0, 100))
-    rows = [row for name, exponent, most in laws for row in study(name, exponent, most, **sizes)]
+    rows = study(options.repeats, options.clusters)
+    nulls = [row for size in (200, 1_000) for row in test_nothing(ORDINARY, size, options.repeats)]
     options.results.mkdir(parents=True, exist_ok=True)
-    (options.results / "intervals.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    (options.results / "intervals.md").write_text(draw(rows), encoding="utf-8")
-    print(draw(rows))
+    found = {"coverage": rows, "nothing": nulls}
+    (options.results / "intervals.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    (options.results / "intervals.md").write_text(draw(rows, nulls), encoding="utf-8")
+    print(draw(rows, nulls))
 
 
 if __name__ == "__main__":

@@ -206,11 +206,11 @@ class Comparison:
         chosen, pairs = self._chosen(metrics), self._pairs(experiment, baseline)
         cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
         rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
+        quiet = (ITEMS, IDEAL_CLUSTERS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
         if len(cuts) == 1:
             title, keys = f"Differences by {cuts[0].name}", cuts[0].names
-            return self._delta_table(title, rows[0], pairs, quiet=(ITEMS,), keys=keys)
+            return self._delta_table(title, rows[0], pairs, quiet=quiet, keys=keys)
         listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
-        quiet = (ITEMS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
         return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
 
     def _find_deltas(
@@ -446,7 +446,6 @@ class Comparison:
         number = {pair: n for n, pair in enumerate(pairs)}
         ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
-        same += [P_VALUE] if all(row.get(P_VALUE) == row.get(P_ADJUSTED) for row in rows) else []
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
         frame = from_rows(
             _typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])), self.engine
@@ -457,7 +456,7 @@ class Comparison:
             self.engine,
             order=((_ORDER, False),),
             hidden=(_ORDER,),
-            quiet=(*same, *quiet),
+            quiet=(*same, *quiet, P_VALUE),
             keys=keys,
             confidence=self.confidence,
         )
