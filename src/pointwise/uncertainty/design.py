@@ -15,7 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from pointwise.columns import CLUSTER, IDEAL, ITEM, ITEMS
+from pointwise.columns import CLUSTER, IDEAL, ITEM, ITEMS, inside
 from pointwise.core.confusion import Totals
 from pointwise.core.coverage import Coverage
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
@@ -208,7 +208,7 @@ def _by_cluster(inputs: Inputs, column: str, engine: Engine) -> nw.LazyFrame:
         known = ", ".join(map(repr, inputs.ideal.source.columns))
         raise MissingColumnError(f"The ideal clustering has no column {column!r}. It has {known}.")
     frame = inputs.ideal.frame
-    if column not in frame.collect_schema().names():
+    if inside(column) not in frame.collect_schema().names():
         frame = frame.select(ITEM, CLUSTER).join(
             with_columns(inputs.ideal, [column], engine, like=frame).frame, on=ITEM, how="inner"
         )
@@ -216,7 +216,8 @@ def _by_cluster(inputs: Inputs, column: str, engine: Engine) -> nw.LazyFrame:
 
 
 def _one_value(rows: nw.LazyFrame, column: str, engine: Engine) -> nw.LazyFrame:
-    ends = rows.group_by(CLUSTER).agg(nw.col(column).min().alias(_LEAST), nw.col(column).max().alias(_MOST))
+    values = nw.col(inside(column))
+    ends = rows.group_by(CLUSTER).agg(values.min().alias(_LEAST), values.max().alias(_MOST))
     ends = engine.checkpoint(ends)
     mixed = ends.filter(nw.col(_LEAST) != nw.col(_MOST))
     if count(mixed.head(1), engine):
