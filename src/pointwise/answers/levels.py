@@ -156,7 +156,8 @@ def items_for(evidence: Evidence, keys: Sequence[Key]) -> nw.LazyFrame:
     items = evidence.items_with(needed_columns(evidence, keys))
     if all(key.columns is not None for key in keys) or not evidence.slice_schema:
         return items
-    return items.with_columns(*(nw.col(inside(c)).alias(c) for c in evidence.slice_schema))
+    columns = [nw.col(inside(c)).alias(c) for c in evidence.slice_schema]
+    return items.with_columns(*columns) if columns else items
 
 
 def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
