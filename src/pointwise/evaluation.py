@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,7 +28,7 @@ from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.turns import in_turn
 from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned
+from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned, as_labels
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
@@ -69,7 +69,8 @@ def evaluate(
     outside: Outside = "ignore",
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
-    unassigned_labels: Sequence[Any] = (),
+    unassigned_labels: Any = (),
+    header: bool | Mapping[str, bool] = True,
     sampling: Any = None,
     drawn: int | None = None,
     population: int | Mapping[str, int] | None = None,
@@ -105,7 +106,9 @@ def evaluate(
             paper), each alone in an actual cluster ("singleton"), or an error ("error").
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
-        unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        unassigned_labels: Cluster labels that mean "no cluster": one, such as -1, or several.
+        header: Whether CSV files begin with the names of their columns; a mapping as for `item` where the tables
+            differ. Without names, columns are called `column1`, `column2` and so on.
         sampling: How the ideal clusters of the truth were drawn, to estimate values for all items of the actual
             clustering: "clusters" (each was as likely as any other), "items" (items were drawn, and their whole
             clusters labelled), a column of the truth or a table (of ideal clusters or items) with the `probability`
@@ -141,8 +144,8 @@ def evaluate(
     """
     chosen, confidence = find_metrics(metrics), check_confidence(confidence)
     plan = read_sampling(sampling, drawn=drawn, population=population, strata=strata)
-    labels = tuple(unassigned_labels)
-    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan)
+    labels = as_labels(unassigned_labels)
+    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan, header)
     sources = (table_of(ideal), table_of(actual), weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")

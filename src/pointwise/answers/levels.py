@@ -154,7 +154,7 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
 def items_for(evidence: Evidence, keys: Sequence[Key]) -> nw.LazyFrame:
     """Return the items with the columns that keys need, for a user's own expression also under the user's names."""
     items = evidence.items_with(needed_columns(evidence, keys))
-    if all(key.columns is not None for key in keys) or not evidence.slice_schema:
+    if all(key.columns is not None for key in keys):
         return items
     columns = [nw.col(inside(c)).alias(c) for c in evidence.slice_schema]
     return items.with_columns(*columns) if columns else items

@@ -59,6 +59,7 @@ def compare(
     threshold: options.Threshold = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    header: options.Header = True,
     sampling: options.Sampling = None,
     drawn: options.Drawn = None,
     population: options.Population = None,
@@ -171,6 +172,7 @@ def distance(
     cluster: options.Cluster = None,
     weight: options.Weight = None,
     weights: options.Weights = None,
+    header: options.Header = True,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Measure how far clusterings lie apart, on the items that all of them have.
@@ -191,6 +193,7 @@ def distance(
             cluster=_plain(cluster, "--cluster"),
             weight=weight,
             weights=weights,
+            header=header,
         )
     output.put_rows(matrix.title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
 

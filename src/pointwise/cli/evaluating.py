@@ -47,6 +47,7 @@ def evaluate(
     threshold: options.Threshold = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    header: options.Header = True,
     save: Annotated[
         str | None,
         typer.Option(

@@ -88,6 +88,14 @@ UnassignedLabels = Annotated[
         rich_help_panel=_POLICIES,
     ),
 ]
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether CSV files begin with the names of their columns.",
+        rich_help_panel=_READING,
+    ),
+]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A stored run: the folder that --save made.")]
 FormatOption = Annotated[
     Format,
@@ -391,14 +399,6 @@ def read_unassigned(given: Sequence[str] | None) -> Any:
     return policies
 
 
-def read_label(text: str) -> int | str:
-    """Read a cluster label: a whole number stands for one."""
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "item": read_columns,
     "cluster": read_columns,
@@ -410,7 +410,8 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "outside": _as_given,
     "missing": _as_given,
     "unassigned": read_unassigned,
-    "unassigned_labels": lambda labels: [read_label(label) for label in labels] if labels else None,
+    "unassigned_labels": lambda labels: labels or None,
+    "header": lambda header: None if header else False,
     "sampling": _as_given,
     "drawn": _as_given,
     "population": _read_population,

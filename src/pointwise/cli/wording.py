@@ -19,7 +19,7 @@ _MAKERS = ("evaluate", "compare")  # have the options that say how a run or a co
 _TERMS = re.compile(
     r"""
     (?<![\w=])(?P<quoted>'[^']*'|"[^"]*")  # what a user has written stays as it is
-    | \b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\d+|True|\.\.\.|\[\.\.\.\]|\{[^{}]*\})
+    | \b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\d+|True|False|\.\.\.|\[\.\.\.\]|\{[^{}]*\})
     | (?P<call>load_comparison)\(\.\.\.\)
     """,
     re.VERBOSE,
@@ -55,6 +55,8 @@ def _parameters(commands: Mapping[str, Any], command: str) -> list[Any]:
 def _spell(parameter: Any, value: str) -> str:
     if parameter.param_type_name == "argument":
         return str(parameter.metavar)
+    if value == "False" and parameter.secondary_opts:
+        return str(parameter.secondary_opts[0])
     option = max(parameter.opts, key=len)
     if value.startswith("{"):  # one value per table
         return " ".join(f"{option} {table}=..." for table in re.findall(r"'(\w+)':", value))

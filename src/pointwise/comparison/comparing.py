@@ -17,7 +17,7 @@ from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice
+from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice, has_header
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
 from pointwise.text.values import format_count
@@ -40,7 +40,8 @@ def compare(
     outside: Outside | None = None,
     missing: Missing | None = None,
     unassigned: Unassigned | Mapping[str, Unassigned] | None = None,
-    unassigned_labels: Sequence[Any] | None = None,
+    unassigned_labels: Any = None,
+    header: bool | Mapping[str, bool] | None = None,
     sampling: Any = None,
     drawn: int | None = None,
     population: int | Mapping[str, int] | None = None,
@@ -74,6 +75,7 @@ def compare(
         missing: As in `evaluate`.
         unassigned: As in `evaluate`.
         unassigned_labels: As in `evaluate`.
+        header: As in `evaluate`.
         sampling: As in `evaluate`: how the truth was drawn. Differences are then estimated for all items.
         drawn: As in `evaluate`.
         population: As in `evaluate`.
@@ -111,6 +113,7 @@ def compare(
         "missing": missing,
         "unassigned": unassigned,
         "unassigned_labels": unassigned_labels,
+        "header": header,
         "sampling": sampling,
         "drawn": drawn,
         "population": population,
@@ -161,7 +164,11 @@ def _evaluate_all(
         looking: What applies to every variant: attributes, slices, metrics, intervals and their confidence.
     """
     if looking["attributes"] is not None:
-        attributes = remember(open_source(looking["attributes"], engine, role="attributes"), engine)
+        header = reading.get("header", True)
+        attributes = remember(
+            open_source(looking["attributes"], engine, role="attributes", header=has_header(header, "attributes")),
+            engine,
+        )
         looking = {**looking, "attributes": attributes}
     found = {name: _as_evaluation(variant, engine) for name, variant in variants.items()}
     new = [name for name, evaluation in found.items() if evaluation is None]
@@ -192,9 +199,9 @@ def _check_reading(reading: Mapping[str, Any], new: Sequence[str]) -> None:
 
 def _open_once(reading: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
     """Open the tables that every variant is evaluated with, so that each is read once."""
-    roles = {"ideal": "ideal clustering", "weights": "weights"}
+    roles, header = {"ideal": "ideal clustering", "weights": "weights"}, reading.get("header", True)
     opened = {
-        name: remember(open_source(reading[name], engine, role=role), engine)
+        name: remember(open_source(reading[name], engine, role=role, header=has_header(header, name)), engine)
         for name, role in roles.items()
         if name in reading
     }

@@ -20,12 +20,11 @@ from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, examples, total
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
-from pointwise.inputs.checks import check_repeats, check_table
-from pointwise.inputs.ids import match_ids
-from pointwise.inputs.options import Absent, Columns, UnassignedPolicy, check_choice
-from pointwise.inputs.reading import read_table
-from pointwise.inputs.tables import Table, open_source
-from pointwise.inputs.unassigned import ALONE, FILL_IN, assign, check_unassigned
+from pointwise.inputs.links import table_of
+from pointwise.inputs.options import Absent, Columns, Options, check_choice
+from pointwise.inputs.reading import read_clusterings
+from pointwise.inputs.tables import Table
+from pointwise.inputs.unassigned import ALONE
 from pointwise.text.terminal import draw_html, draw_table
 from pointwise.text.values import format_count
 
@@ -50,6 +49,7 @@ def distance(
     item: Columns | None = None,
     cluster: Columns | None = None,
     absent: Absent = "drop",
+    header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> float:
     """Measure how far two clusterings lie apart.
@@ -63,11 +63,12 @@ def distance(
             function of a `Confusion` that says how far two sets lie apart from the weights of what they share
             (`c.tp`) and of either (`c.ideal`, `c.actual`). If that is a metric, so is the distance of clusterings.
         weights: A table of items and their weights; without it, and without `weight`, every item weighs 1.
-        weight: Column with the weight of an item, in `weights` or in the first clustering.
+        weight: Column with the weight of an item, in `weights` or in one of the clusterings.
         item: Column or columns that identify an item.
         cluster: The same for clusters.
         absent: What happens to items that not all clusterings have: left out ("drop"), or alone in a cluster of
             their own where they are absent ("singleton").
+        header: Whether CSV files begin with the names of their columns.
         engine: As in `evaluate`.
 
     Example:
@@ -83,6 +84,7 @@ def distance(
         item=item,
         cluster=cluster,
         absent=absent,
+        header=header,
         engine=engine,
     )
     return matrix["one", "other"]
@@ -97,6 +99,7 @@ def distance_matrix(
     item: Columns | None = None,
     cluster: Columns | None = None,
     absent: Absent = "drop",
+    header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> DistanceMatrix:
     """Measure how far several clusterings lie apart, on the items that all of them have.
@@ -111,6 +114,7 @@ def distance_matrix(
         item: As in `distance`.
         cluster: As in `distance`.
         absent: As in `distance`.
+        header: As in `distance`; a mapping where the clusterings differ.
         engine: As in `distance`.
 
     Example:
@@ -124,14 +128,13 @@ def distance_matrix(
     check_choice("absent", absent, Absent)
     if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two
         raise UsageError("A distance needs two clusterings.")
-    engine = choose_engine(engine, (*clusterings.values(), weights))
+    engine = choose_engine(engine, (*map(table_of, clusterings.values()), weights))
     formula, called = _find_distance(by)
-    tables = _read_clusterings(
-        clusterings, engine, item=item, cluster=cluster, weight=None if weights is not None else weight
-    )
+    options = Options(item, cluster, weight, header=header)
+    tables, weighing = read_clusterings(engine, clusterings, weights=weights, options=options, absent=absent)
     items = _common_items(tables, engine, absent=absent)
-    if weights is not None:
-        items = _weighed(items, weights, engine, item=item, weight=weight)
+    if weighing is not None:
+        items = items.join(weighing.frame, on=ITEM, how="left")
     items = engine.checkpoint(items)
     if WEIGHT in items.collect_schema().names():
         _check_weights(items, engine)
@@ -223,28 +226,12 @@ def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
     return DISTANCES[by], by
 
 
-def _read_clusterings(
-    clusterings: Mapping[str, Any], engine: Engine, *, item: Columns | None, cluster: Columns | None, weight: str | None
-) -> list[Table]:
-    tables = []
-    for n, (name, source) in enumerate(clusterings.items()):
-        own = weight if n == 0 else None
-        role = f"clustering {name!r}"
-        table = read_table(source, engine, role=role, item=item, cluster=cluster, has_clusters=True, weight=own)
-        check_table(table, engine)
-        _, offences = assign(table, UnassignedPolicy())
-        check_unassigned(table, offences, engine, policy="error", advice=FILL_IN)
-        check_repeats(table, engine)
-        tables.append(table)
-    return match_ids(tables)
-
-
 def _common_items(tables: Sequence[Table], engine: Engine, *, absent: Absent) -> nw.LazyFrame:
     """Put the clusters of every item side by side, one column per clustering."""
     frames = [table.frame.rename({CLUSTER: _MEMBER.format(n)}) for n, table in enumerate(tables)]
     if absent == "drop":
         return reduce(lambda a, b: a.join(b, on=ITEM, how="inner"), frames)
-    if WEIGHT in frames[0].collect_schema().names():
+    if any(WEIGHT in frame.collect_schema().names() for frame in frames):
         raise UsageError("absent='singleton' needs the weights of all items: give them as a table (weights=...).")
     rows = nw.concat([frame.select(ITEM) for frame in frames])
     every = engine.checkpoint(rows.group_by(ITEM).agg(nw.len().alias("_rows")).select(ITEM))
@@ -254,22 +241,6 @@ def _common_items(tables: Sequence[Table], engine: Engine, *, absent: Absent) ->
         padded = nw.when(column.is_null()).then(alone).otherwise(column.cast(nw.String))
         every = every.join(frame, on=ITEM, how="left").with_columns(padded.alias(_MEMBER.format(n)))
     return every
-
-
-def _weighed(
-    items: nw.LazyFrame, weights: Any, engine: Engine, *, item: Columns | None, weight: str | None
-) -> nw.LazyFrame:
-    table = _read_weights(weights, engine, item=item, weight=weight)
-    check_repeats(table, engine)
-    kind = items.collect_schema()[ITEM]
-    frame = table.frame.select(nw.col(ITEM).cast(kind), WEIGHT)
-    return items.join(frame, on=ITEM, how="left")
-
-
-def _read_weights(weights: Any, engine: Engine, *, item: Columns | None, weight: str | None) -> Table:
-    source = open_source(weights, engine, role="weights")
-    column = weight or (WEIGHT if WEIGHT in source.columns else source.columns[-1])
-    return read_table(source, engine, role="weights", item=item, has_clusters=False, weight=column)
 
 
 def _totals(items: nw.LazyFrame, engine: Engine) -> Totals:

@@ -59,7 +59,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     """
     files = Files.found(file for source in inputs.sources.values() for file in source.files)
     keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
-    if not keeps_outside or options.missing == "singleton":
+    if not keeps_outside:
         check_repeats(inputs.ideal, engine)
     phase("aligning")
     aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
@@ -71,6 +71,8 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
+    if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
+        check_repeats(inputs.ideal, engine)
     items = _items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
     is_padded = options.missing == "singleton" and counts.missing

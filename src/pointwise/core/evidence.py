@@ -195,6 +195,13 @@ class Evidence:
         if isinstance(self.item_schema[column], nw.String):
             return str(value)
         try:
-            return int(value)
-        except (TypeError, ValueError):
+            return _whole(value)
+        except (TypeError, ValueError, OverflowError):
             raise NotFoundError(f"There is no {column.replace('_', ' ')} {value!r}: ids are integers here.") from None
+
+
+def _whole(value: Any) -> int:
+    """Read an integer; 1.7 is not item 1."""
+    if not isinstance(value, str) and (isinstance(value, bool) or int(value) != value):
+        raise ValueError(value)
+    return int(value)

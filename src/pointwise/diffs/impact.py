@@ -29,7 +29,7 @@ from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
-from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, Columns, Options, Unassigned, check_choice
+from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, Columns, Options, Unassigned, as_labels, check_choice
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.inputs.tables import item_columns, open_source
 from pointwise.inputs.unassigned import check_unassigned, reserved_ids
@@ -56,7 +56,8 @@ def diff(
     slices: Any = (),
     on: On = "common",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
-    unassigned_labels: Sequence[Any] = (),
+    unassigned_labels: Any = (),
+    header: bool | Mapping[str, bool] = True,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -77,7 +78,8 @@ def diff(
         on: Which items to look at: those that both clusterings have ("common"), or all, where an item that a
             clustering lacks is alone in it ("union").
         unassigned: What happens to items without a cluster, as in `evaluate`.
-        unassigned_labels: Cluster labels that mean "no cluster", such as -1.
+        unassigned_labels: Cluster labels that mean "no cluster": one, such as -1, or several.
+        header: Whether CSV files begin with the names of their columns, as in `evaluate`.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: Where to run, as in `evaluate`.
@@ -93,7 +95,16 @@ def diff(
     missing: Any = "singleton" if on == "union" else "drop"
     sides = BASELINE_AND_EXPERIMENT
     options = Options(
-        item, cluster, weight, specs, "ignore", missing, unassigned, tuple(unassigned_labels), sides=sides
+        item,
+        cluster,
+        weight,
+        specs,
+        "ignore",
+        missing,
+        unassigned,
+        as_labels(unassigned_labels),
+        header=header,
+        sides=sides,
     )
     chosen = choose_engine(
         engine, (baseline, experiment, weights, attributes), memory_limit=memory_limit, threads=threads

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+from narwhals.exceptions import DuplicateError
 
 from pointwise.columns import inside
 from pointwise.errors import SourceError, UsageError
@@ -44,12 +45,13 @@ def open_table(table: Any) -> tuple[str, tuple[str, ...], Take]:
 
 
 def _as_frame(table: Any) -> Any:
-    if hasattr(table, "iloc") and len(set(table.columns)) < len(table.columns):
-        raise SourceError(f"It has the column {_repeated(list(table.columns))} twice.")
     try:
         return nw.from_native(table)
     except TypeError:
         return None
+    except DuplicateError:
+        _column_names(table)  # says which
+        raise
 
 
 def _to_arrow(frame: Any) -> pa.Table:

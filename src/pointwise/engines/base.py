@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import narwhals.stable.v2 as nw
 
@@ -29,6 +29,20 @@ class Load(Protocol):
 
 
 @dataclass(frozen=True)
+class Labels:
+    """A vector of labels, one per item.
+
+    Args:
+        count: How many there are.
+        index: What says which label is which item's: "order" (nothing but their order), "numbers" (an index of
+            0, 1, 2, ..., which says the same) or "ids" (an index of another kind).
+    """
+
+    count: int
+    index: Literal["order", "numbers", "ids"] = "order"
+
+
+@dataclass(frozen=True)
 class Source:
     """A table that was found but not read.
 
@@ -38,6 +52,7 @@ class Source:
         load: Reads columns of it.
         is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
         files: The files it consists of, if it does.
+        labels: What is known of a vector of labels, one per item.
     """
 
     name: str
@@ -45,6 +60,7 @@ class Source:
     load: Load
     is_typed: bool = True
     files: tuple[Path, ...] = ()
+    labels: Labels | None = None
 
 
 def as_source(name: str, frame: nw.LazyFrame) -> Source:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from pointwise.errors import UsageError
+from pointwise.text.values import short
 
 Columns = str | Sequence[str]
 
@@ -83,10 +85,16 @@ class Options:
     unassigned: Unassigned | Mapping[str, Unassigned] = "error"
     unassigned_labels: tuple[Any, ...] = ()
     sampling: Sampling | None = None
+    header: bool | Mapping[str, bool] = True
     sides: tuple[str, str] = IDEAL_AND_ACTUAL  # what a user calls the two clusterings
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
+        if self.weight is not None and not isinstance(self.weight, str):
+            kind = type(self.weight).__name__
+            raise UsageError(
+                f"weight=... names a column, and a {kind} is none. Give a table of weights as weights=...."
+            )
         check_choice("outside", self.outside, Outside)
         check_choice("missing", self.missing, Missing)
         per_side = self.unassigned.values() if isinstance(self.unassigned, Mapping) else [self.unassigned]
@@ -111,5 +119,18 @@ def check_choice(parameter: str, value: Any, choices: Any) -> None:
         UsageError: The message lists the choices.
     """
     known = get_args(choices)
-    if value not in known:
-        raise UsageError(f"{parameter}={value!r} is not one of {', '.join(map(repr, known))}.")
+    if not isinstance(value, str) or value not in known:
+        raise UsageError(f"{parameter}={short(value)} is not one of {', '.join(map(repr, known))}.")
+
+
+def has_header(header: bool | Mapping[str, bool], table: str) -> bool:  # noqa: FBT001  # or one per table
+    """Tell whether the CSV files of one table begin with the names of their columns."""
+    return header.get(table, True) if isinstance(header, Mapping) else header
+
+
+def as_labels(given: Any) -> tuple[Any, ...]:
+    """List the labels that stand for no cluster; a single one may be given as it is, also one of NumPy's integers."""
+    if given is None:
+        return ()
+    several = given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
+    return tuple(int(label) if isinstance(label, Integral) else label for label in several)

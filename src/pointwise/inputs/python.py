@@ -3,30 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from pointwise.columns import CLUSTER, ITEM
-from pointwise.engines.base import is_spark_frame
+from pointwise.engines.base import Labels, is_spark_frame
 from pointwise.errors import IdTypeError, InputError, UsageError
+from pointwise.text.values import short
 
 
-def as_table(source: Any) -> Any:
-    """Turn memberships in plain Python or NumPy objects into a table; leave tables as they are."""
+def as_table(source: Any) -> tuple[Any, Labels | None]:
+    """Turn memberships in plain Python or NumPy objects into a table, and leave tables as they are.
+
+    Returns:
+        The table, and what is known of labels if the source is a vector of these.
+    """
     if _is_table(source):
-        return source
+        return source, None
     if isinstance(source, Mapping):
         _check_memberships(source)
-        return _table(list(source.keys()), list(source.values()))
+        return _table(list(source.keys()), list(source.values())), None
     if _is_pandas_series(source):
-        return _table(source.index.to_numpy(), source.array)
+        return _table(source.index.to_numpy(), source.array), Labels(len(source), _kind_of_index(source.index))
     if _is_labels(source):
-        return _table(range(len(source)), source)
-    if isinstance(source, Iterable):
-        return _table_of_clusters(list(source))
-    raise UsageError(f"An object of type {type(source).__name__} is not something to read a clustering from.")
+        return _table(range(len(source)), source), Labels(len(source))
+    _check_iterable(source)
+    parts = list(source)
+    if parts and any(isinstance(part, (str, bytes)) or not isinstance(part, Iterable) for part in parts):
+        _check_order(source)
+        return _table(range(len(parts)), parts), Labels(len(parts))
+    return _table_of_clusters(parts), None
+
+
+def _kind_of_index(index: Any) -> Literal["numbers", "ids"]:
+    is_counted = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+    return "numbers" if is_counted else "ids"
+
+
+def _check_iterable(source: Any) -> None:
+    kind = type(source).__name__
+    if hasattr(source, "nodes") and hasattr(source, "edges"):
+        raise UsageError(
+            f"Cannot read a clustering from a {kind}. Its connected components are one: give "
+            "pw.Links(list(graph.edges), items=list(graph.nodes))."
+        )
+    if hasattr(source, "ndim"):
+        raise UsageError(f"An array of {source.ndim} dimensions is no clustering: give one label per item.")
+    if not isinstance(source, Iterable):
+        raise UsageError(f"Cannot read a clustering from a {kind}.")
+
+
+def _check_order(source: Any) -> None:
+    if isinstance(source, AbstractSet):
+        raise UsageError("Labels in a set have no order, so that nobody knows which item each is of. Give a list.")
 
 
 def _check_memberships(source: Mapping[Any, Any]) -> None:
@@ -40,8 +72,6 @@ def _check_memberships(source: Mapping[Any, Any]) -> None:
 
 
 def _table_of_clusters(clusters: list[Any]) -> pa.Table:
-    if any(isinstance(c, (str, bytes)) or not isinstance(c, Iterable) for c in clusters):
-        return _table(range(len(clusters)), clusters)
     members = [list(cluster) for cluster in clusters]
     ids = chain.from_iterable([n] * len(cluster) for n, cluster in enumerate(members))
     return _table(list(chain.from_iterable(members)), list(ids))
@@ -54,7 +84,9 @@ def _table(items: Any, clusters: Any) -> pa.Table:
 def _array(values: Any, what: str) -> pa.Array:
     try:
         return pa.array(values if not isinstance(values, range) else list(values), from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+    except UnicodeEncodeError as error:
+        raise IdTypeError(f"The {what} ids hold text that is not Unicode: {short(error.object)}.") from error
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         kinds = sorted({type(v).__name__ for v in values})
         raise IdTypeError(
             f"The {what} ids are of a kind, or of several kinds, that cannot be compared ({', '.join(kinds)}). "

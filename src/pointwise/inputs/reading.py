@@ -12,14 +12,25 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT, given_name, inside
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
-from pointwise.inputs.checks import check_table, say_reserved
+from pointwise.inputs.checks import check_repeats, check_table, say_reserved
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
 from pointwise.inputs.links import ClusteredLinks
-from pointwise.inputs.options import Columns, Options
-from pointwise.inputs.tables import Table, check_labels, cluster_columns, item_columns, open_source, require
-from pointwise.inputs.unassigned import assign, check_unassigned, reserved_ids
-
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+from pointwise.inputs.options import Absent, Columns, Options, UnassignedPolicy, has_header
+from pointwise.inputs.tables import (
+    NUMBER,
+    Table,
+    are_by_place,
+    check_header,
+    check_labels,
+    check_not_pairs,
+    cluster_columns,
+    item_columns,
+    listed,
+    open_source,
+    require,
+)
+from pointwise.inputs.unassigned import FILL_IN, assign, check_unassigned, check_unnamed_labels, reserved_ids
+from pointwise.text.values import short
 
 
 @dataclass(frozen=True)
@@ -45,42 +56,94 @@ class Inputs:
         return [table for table in (self.weights, self.attributes) if table is not None]
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """Everything that was opened: clusterings by name, and tables that are joined to them by item."""
+
+    clusterings: Mapping[str, Source]
+    attributes: Source | None = None
+    weights: Source | None = None
+
+    @property
+    def all(self) -> dict[str, Source]:
+        joined = {"attributes": self.attributes, "weights": self.weights}
+        return {**self.clusterings, **{role: source for role, source in joined.items() if source is not None}}
+
+
 def read_inputs(
     engine: Engine, *, ideal: Any, actual: Any, weights: Any = None, attributes: Any = None, options: Options
 ) -> Inputs:
-    """Open all tables, choose their columns, and check what each must hold by itself."""
-    check_labels(ideal, actual, options.sides)
-    sides = zip(options.sides, (ideal, actual), strict=True)
-    sources = {side: open_source(source, engine, role=f"{side} clustering") for side, source in sides}
-    if attributes is not None:
-        sources["attributes"] = open_source(attributes, engine, role="attributes")
-    if weights is not None:
-        sources["weights"] = open_source(weights, engine, role="weights")
-    home, column = _find_weight(sources, options.weight)
-    tables = {}
-    for side in options.sides:
-        weight = column if home == side else None
-        tables[side] = _read_clustering(engine, sources, side, options=options, weight=weight)
+    """Open all tables of an evaluation, choose their columns, and check what each must hold by itself."""
+    clusterings = dict(zip(options.sides, (ideal, actual), strict=True))
+    opened = _open_all(engine, clusterings, weights, attributes, options)
+    home, column = _find_weight(opened, options.weight)
+    tables = _read_clusterings(engine, opened, options, (home, column))
     ids = [table.item_columns for table in tables.values()]
-    if "attributes" in sources:
-        carry = _mentioned(options.slices, sources["attributes"], ())
-        tables["attributes"] = _read_joined(engine, sources["attributes"], "attributes", options, ids, carry=carry)
-    if home in ("weights", "attributes"):
-        tables["weights"] = _read_joined(engine, sources[home], home, options, ids, weight=column)
-    return _matched(engine, tables, (home, column), options)
+    if opened.attributes is not None:
+        carry = _mentioned(options.slices, opened.attributes, ())
+        tables["attributes"] = _read_joined(engine, opened.attributes, "attributes", options, ids, carry=carry)
+    for name, source in (("weights", opened.weights), ("attributes", opened.attributes)):
+        if source is not None and source is home:
+            tables["weights"] = _read_joined(engine, source, name, options, ids, weight=column)
+    matched, rows = _checked(engine, tables, options)
+    first, second = options.sides
+    role = next((table.role for table in tables.values() if table.source is home), None)
+    joined = matched.get("weights"), role, column, matched.get("attributes")
+    return Inputs(matched[first], matched[second], *joined, (rows[first], rows[second]))
 
 
-def _find_weight(sources: Mapping[str, Source], weight: str | None) -> tuple[str | None, str | None]:
+def read_clusterings(
+    engine: Engine, clusterings: Mapping[str, Any], *, weights: Any = None, options: Options, absent: Absent
+) -> tuple[list[Table], Table | None]:
+    """Open several clusterings that are compared with one another, and a table of weights, as `read_inputs` does.
+
+    Returns:
+        The clusterings, of which the one with the column to weigh by keeps that, and the weights.
+    """
+    opened = _open_all(engine, clusterings, weights, None, options)
+    home, column = _find_weight(opened, options.weight)
+    read = list(_read_clusterings(engine, opened, options, (home, column)).values())
+    if opened.weights is not None:
+        ids = [table.item_columns for table in read]
+        read.append(_read_joined(engine, opened.weights, "weights", options, ids, weight=column))
+    matched = _match(engine, read)
+    for table in matched[: len(clusterings)]:
+        check_table(table, engine)
+        check_unassigned(table, assign(table, UnassignedPolicy())[1], engine, policy="error", advice=FILL_IN)
+        if absent == "singleton":
+            check_unassigned(table, reserved_ids(table), engine, policy="singleton")
+    for table in matched:
+        check_repeats(table, engine)
+    return matched[: len(clusterings)], next(iter(matched[len(clusterings) :]), None)
+
+
+def _open_all(
+    engine: Engine, clusterings: Mapping[str, Any], weights: Any, attributes: Any, options: Options
+) -> _Opened:
+    sources = {
+        side: open_source(source, engine, role=f"{side} clustering", header=has_header(options.header, side))
+        for side, source in clusterings.items()
+    }
+    check_labels(sources)
+    joined = {
+        role: open_source(table, engine, role=role, header=has_header(options.header, role))
+        for role, table in (("attributes", attributes), ("weights", weights))
+        if table is not None
+    }
+    return _Opened(sources, **joined)
+
+
+def _find_weight(opened: _Opened, weight: str | None) -> tuple[Source | None, str | None]:
     """Find the table and the column that the weights come from."""
-    if "weights" in sources:
-        return "weights", weight or _weight_column(sources["weights"])
+    if opened.weights is not None:
+        return opened.weights, weight or _weight_column(opened.weights)
     if weight is None:
         return None, None
-    for side, source in sources.items():
-        if weight in source.columns:
-            return side, weight
-    places = "; ".join(f"the {side} table has {', '.join(map(repr, s.columns[:12]))}" for side, s in sources.items())
-    raise MissingColumnError(f"There is no column {weight!r} to weigh by: {places}.")
+    found = next((source for source in opened.all.values() if weight in source.columns), None)
+    if found is None:
+        places = "; ".join(f"the {role} table has {listed(source.columns)}" for role, source in opened.all.items())
+        raise MissingColumnError(f"There is no column {short(weight)} to weigh by: {places}.")
+    return found, weight
 
 
 def _weight_column(source: Source) -> str:
@@ -91,28 +154,39 @@ def _weight_column(source: Source) -> str:
         return others[-1]
     raise MissingColumnError(
         f"The weights ({source.name}) have no column 'weight'. Say which column to weigh by with weight=...: "
-        f"{', '.join(map(repr, source.columns))}."
+        f"{listed(source.columns)}."
     )
 
 
-def _read_clustering(
-    engine: Engine, sources: Mapping[str, Source], side: str, *, options: Options, weight: str | None
-) -> Table:
-    taken = sources["attributes"].columns if "attributes" in sources else ()
-    first, second = options.sides
-    if side == second:
-        taken = (*taken, *sources[first].columns)
-    is_linked = isinstance(sources[side], ClusteredLinks)  # has named its columns itself
-    return read_table(
-        sources[side],
-        engine,
-        role=f"{side} clustering",
-        item=ITEM if is_linked else options.columns("item", side),
-        cluster=CLUSTER if is_linked else options.columns("cluster", side),
-        has_clusters=True,
-        carry=_mentioned(options.slices, sources[side], taken),
-        weight=weight,
-    )
+def _read_clusterings(
+    engine: Engine, opened: _Opened, options: Options, weight: tuple[Source | None, str | None]
+) -> dict[str, Table]:
+    """Read the items and clusters of all clusterings, with the weights where one of them has these."""
+    tables: dict[str, Table] = {}
+    taken = [] if opened.attributes is None else list(opened.attributes.columns)
+    home, column = weight
+    by_place = []
+    for side, source in opened.clusterings.items():
+        is_linked = isinstance(source, ClusteredLinks)  # has named its columns itself
+        item, cluster = (ITEM, CLUSTER) if is_linked else (options.columns(p, side) for p in ("item", "cluster"))
+        if has_header(options.header, side) and are_by_place(source, item, cluster):
+            check_not_pairs(source, f"{side} clustering")
+            by_place.append(side)
+        tables[side] = read_table(
+            source,
+            engine,
+            role=f"{side} clustering",
+            item=item,
+            cluster=cluster,
+            has_clusters=True,
+            carry=_mentioned(options.slices, source, taken),
+            weight=column if source is home else None,
+        )
+        home = None if source is home else home  # the first of two that are the same
+        taken += source.columns
+    for side in by_place:
+        check_header(tables[side], [table for name, table in tables.items() if name != side], engine)
+    return tables
 
 
 def _read_joined(
@@ -134,7 +208,7 @@ def _read_joined(
 
 def read_attributes(engine: Engine, attributes: Any, *, options: Options, sources: Mapping[str, Source]) -> Table:
     """Open a table of attributes for clusterings that were read before."""
-    source = open_source(attributes, engine, role="attributes")
+    source = open_source(attributes, engine, role="attributes", header=has_header(options.header, "attributes"))
     sides = [(side, f"{side} clustering") for side in options.sides]
     ids = [item_columns(sources[role], options.columns("item", side), role) for side, role in sides]
     return _read_joined(engine, source, "attributes", options, ids)
@@ -159,36 +233,28 @@ def _mentions(text: str, column: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", text) is not None
 
 
-def _matched(
-    engine: Engine, tables: dict[str, Table], weight: tuple[str | None, str | None], options: Options
-) -> Inputs:
+def _match(engine: Engine, tables: Sequence[Table]) -> list[Table]:
+    """Bring the item ids of all tables to one type."""
     try:
-        matched = dict(zip(tables, match_ids(list(tables.values())), strict=True))
+        return match_ids(tables)
     except MixedIdsError as error:
         raise explain_mixed_ids(error, engine) from None
-    rows = {}
-    first, second = options.sides
+
+
+def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> tuple[dict[str, Table], dict[str, int]]:
+    """Match the ids of all tables, and apply the policies for items without a cluster; count the rows."""
+    matched, rows = dict(zip(tables, _match(engine, list(tables.values())), strict=True)), {}
     for side in options.sides:
         rows[side] = check_table(matched[side], engine)
         policy = options.unassigned_policy(side)
-        if side == second and options.missing == "singleton":
+        if side == options.sides[1] and options.missing == "singleton":
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
+        check_unnamed_labels(matched[side], policy, engine)
         matched[side], offences = assign(matched[side], policy)
         check_unassigned(tables[side], offences, engine, policy=policy.policy)
         if policy.policy == "drop":
             rows[side] = check_table(matched[side], engine)
-    home, column = weight
-    role = None if home is None else tables[home].role
-    attributes = matched.get("attributes")
-    return Inputs(
-        matched[first],
-        matched[second],
-        matched.get("weights"),
-        role,
-        column,
-        attributes,
-        (rows[first], rows[second]),
-    )
+    return matched, rows
 
 
 def with_columns(table: Table, columns: Sequence[str], engine: Engine, *, like: nw.LazyFrame) -> Table:
@@ -246,7 +312,7 @@ def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, pur
     """Read a column as numbers; text that is no number is missing."""
     dtype, values = schema[column], nw.col(inside(column))
     if isinstance(dtype, nw.String):
-        is_number = values.str.contains(_NUMBER)
+        is_number = values.str.contains(f"^{NUMBER}$")
         return nw.when(is_number).then(values).otherwise(nw.lit(None)).cast(nw.Float64)
     if dtype.is_numeric():
         return values.cast(nw.Float64)

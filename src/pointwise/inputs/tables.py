@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
-from pointwise.engines.base import Engine, Source, is_spark_frame
+from pointwise.engines.base import Engine, Source
 from pointwise.engines.files import is_path
-from pointwise.errors import InputError, MissingColumnError, UsageError
+from pointwise.engines.queries import EXAMPLES
+from pointwise.errors import InputError, MissingColumnError, SourceError, UsageError
 from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, Columns
+from pointwise.text.values import short
 
+NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
+"""A number, as text."""
+
+_MOST_COLUMNS = 12  # that a message names
 _SIDES = {f"{side} clustering": sides for sides in (IDEAL_AND_ACTUAL, BASELINE_AND_EXPERIMENT) for side in sides}
 
 
@@ -40,7 +49,7 @@ class Table:
         return replace(self, frame=frame)
 
 
-def open_source(source: Any, engine: Engine, *, role: str) -> Source:
+def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) -> Source:
     """Find a source of any supported kind and name its columns.
 
     Args:
@@ -49,35 +58,101 @@ def open_source(source: Any, engine: Engine, *, role: str) -> Source:
             items; or links.
         engine: What will read it.
         role: What it is for, for messages.
+        header: Whether CSV files begin with the names of their columns.
     """
     if isinstance(source, Source):
         return source
     try:
         if is_path(source):
-            return engine.read(source)
+            return engine.read(source, header=header)
         from pointwise.inputs.links import Links
 
         if isinstance(source, Links):
             return source.open(engine, role=role)
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 
-        table = as_table(source)
+        table, labels = as_table(source)
         if table is not source and role == "weights":
             table = table.rename_columns([ITEM, WEIGHT])
         opened = engine.read(table)
-        return opened if table is source else replace(opened, name=f"a {type(source).__name__}")
-    except InputError as error:
-        raise type(error)(f"The {role}: {error}") from error
+        return opened if table is source else replace(opened, name=f"a {type(source).__name__}", labels=labels)
+    except (InputError, UsageError) as error:
+        is_name = role == "weights" and isinstance(source, str) and not Path(source).suffix
+        hint = f" If {source!r} is a column to weigh by, say weight={source!r}." if is_name else ""
+        raise type(error)(f"The {role}: {error}{hint}") from error
 
 
-def check_labels(ideal: Any, actual: Any, sides: tuple[str, str]) -> None:
-    """Refuse two arrays of labels of different length: they cannot be in the order of the same items."""
-    sources = [s for s in (ideal, actual) if not is_spark_frame(s)]
-    arrays = [s for s in sources if hasattr(s, "dtype") and hasattr(s, "__len__") and not hasattr(s, "index")]
-    lengths = [len(array) for array in arrays]
-    if len(set(lengths)) > 1:
+def check_labels(sources: Mapping[str, Source]) -> None:
+    """Refuse vectors of labels of which nobody knows how they belong together.
+
+    Labels are in the same order, as everywhere, unless all of them have an index that says which items they are of.
+
+    Raises:
+        InputError: They are not as many, or some have such an index and others do not.
+    """
+    vectors = {name: source.labels for name, source in sources.items() if source.labels is not None}
+    indexed = [name for name, labels in vectors.items() if labels.index == "ids"]
+    ordered = [name for name, labels in vectors.items() if labels.index == "order"]
+    if indexed and ordered:
         raise InputError(
-            f"The {sides[0]} labels are {lengths[0]:,} and the {sides[1]} ones {lengths[1]:,}: give one per item."
+            f"The labels of the {indexed[0]} clustering have an index, those of the {ordered[0]} one only their order. "
+            "If both are in the same order, give the labels alone: labels.to_numpy(). If not, give both an index."
+        )
+    counts = {name: labels.count for name, labels in vectors.items() if not indexed}
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count:,} in the {name} one" for name, count in list(counts.items())[:EXAMPLES])
+        raise InputError(f"The clusterings have different numbers of labels: {shown}. Give one per item.")
+
+
+_PAIRS = ({"l", "r"}, {"1", "2"}, {"left", "right"}, {"source", "target"}, {"from", "to"})
+
+
+def check_not_pairs(source: Source, role: str) -> None:
+    """Refuse a table whose columns are called like the two items of a pair, if nobody said which is the item.
+
+    Raises:
+        InputError: Such a table is one of links.
+    """
+    if ITEM in source.columns or CLUSTER in source.columns:
+        return
+    words = {column: re.findall(r"[a-z]+|\d+", column.lower()) for column in source.columns[:_MOST_COLUMNS]}
+    for one, other in combinations(words, 2):
+        if len(words[one]) == len(words[other]):
+            differing = [{a, b} for a, b in zip(words[one], words[other], strict=True) if a != b]
+            if len(differing) == 1 and differing[0] in _PAIRS:
+                raise InputError(
+                    f"The {role} ({source.name}) has the columns {one!r} and {other!r}, which look like pairs of "
+                    f"items. If they are, give pw.Links(table, left={one!r}, right={other!r}). If not, say which is "
+                    "which: item=..., cluster=...."
+                )
+
+
+def are_by_place(source: Source, item: Columns | None, cluster: Columns | None) -> bool:
+    """Tell whether columns are chosen by their place, because neither the user nor their names say what they are."""
+    return item is None and cluster is None and not {ITEM, CLUSTER} & set(source.columns)
+
+
+def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
+    """Refuse a CSV file whose first line looks like data, rather than lose a row.
+
+    Args:
+        table: A clustering whose columns nobody has named.
+        others: Other clusterings, which may have an item called like one of its columns.
+        engine: What looks.
+
+    Raises:
+        SourceError: A name is a number, or an item of another clustering.
+    """
+    source = table.source
+    if source.is_typed or not source.files:
+        return
+    is_item = nw.col(ITEM).cast(nw.String).is_in([name for name in source.columns if name])
+    if any(re.fullmatch(NUMBER, name) for name in source.columns) or any(
+        engine.collect(other.frame.filter(is_item).select(ITEM).head(1)).num_rows for other in others
+    ):
+        raise SourceError(
+            f"The first line of the {table.role} ({source.name}) looks like data, not like the names of its columns: "
+            f"{listed(source.columns)}. If it is data, pass header=False; if not, say item=..., cluster=...."
         )
 
 
@@ -92,7 +167,7 @@ def item_columns(source: Source, given: Columns | None, role: str) -> tuple[str,
         return (others[0],)
     raise MissingColumnError(
         f"The {role} ({source.name}) has no column 'item'. Say which of its columns identifies an item with "
-        f"item=...: {_listed(source.columns)}."
+        f"item=...: {listed(source.columns)}."
     )
 
 
@@ -107,12 +182,15 @@ def cluster_columns(source: Source, given: Columns | None, role: str, *, taken: 
         return (others[0],)
     raise MissingColumnError(
         f"The {role} ({source.name}) has no column 'cluster'. Say which of its columns holds the cluster with "
-        f"cluster=...: {_listed(source.columns)}."
+        f"cluster=...: {listed(source.columns)}."
     )
 
 
 def _given(source: Source, given: Columns, role: str, parameter: str) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise UsageError(f"{parameter}=... takes names of columns, and {short(wrong)} is none.")
     if not names:
         raise UsageError(f"{parameter}=[] names no column.")
     for name in names:
@@ -129,10 +207,11 @@ def require(source: Source, name: str, role: str, parameter: str = "") -> None:
         first, second = _SIDES[role]
         hint = f" Where the tables name it differently, pass {parameter}={{{first!r}: ..., {second!r}: ...}}."
     raise MissingColumnError(
-        f"The {role} ({source.name}) has no column {name!r}. It has {_listed(source.columns)}.{hint}"
+        f"The {role} ({source.name}) has no column {short(name)}. It has {listed(source.columns)}.{hint}"
     )
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(repr(n) for n in names[:most])
+def listed(names: Sequence[str], most: int = _MOST_COLUMNS) -> str:
+    """Name some columns, the way they are written in Python."""
+    shown = ", ".join(short(n) for n in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from pointwise.engines.queries import count, examples
 from pointwise.errors import InputError, MissingValueError, UsageError
 from pointwise.inputs.options import UnassignedPolicy
 from pointwise.inputs.tables import Table
-from pointwise.text.values import format_count
+from pointwise.text.values import format_count, short
 
 ALONE = "<alone> "  # with an item behind it: the id of a cluster that exists for this item only
 MISSING_ITEM = "<missing> "  # likewise, for an item that the clustering lacks
@@ -61,13 +62,43 @@ def reserved_ids(table: Table) -> nw.LazyFrame | None:
 def _is_unassigned(labels: Sequence[Any], *, is_text: bool) -> nw.Expr:
     matches = nw.col(CLUSTER).is_null()
     for label in labels:
-        if label is None:
-            continue
-        if not is_text and not isinstance(label, int):
-            raise UsageError(f"The unassigned label {label!r} is not an integer, but the clusters' ids are.")
-        # `matches` is never null, because a null cluster makes its first part true.
-        matches = matches | (nw.col(CLUSTER) == (str(label) if is_text else label))
+        if label is not None:
+            # `matches` is never null, because a null cluster makes its first part true.
+            matches = matches | (nw.col(CLUSTER) == (str(label) if is_text else _as_integer(label)))
     return matches
+
+
+def _as_integer(label: Any) -> int:
+    """Read a label as an integer; text stands for one only if it is written as integers are: "-1", but not "00"."""
+    is_plain = isinstance(label, str) and re.fullmatch(r"0|-?[1-9]\d*", label) is not None
+    if not is_plain and not isinstance(label, int):
+        raise UsageError(f"The unassigned label {short(label)} is not an integer, but the clusters' ids are.")
+    number = int(label)
+    if not -(2**63) <= number < 2**63:
+        raise UsageError(f"The unassigned label {short(label)} is beyond the integers that tables hold.")
+    return number
+
+
+NOISE = -1
+"""What many tools call the cluster of items that they gave none."""
+
+
+def check_unnamed_labels(table: Table, policy: UnassignedPolicy, engine: Engine) -> None:
+    """Refuse a policy for items without a cluster that would leave the label -1 an ordinary cluster.
+
+    Raises:
+        UsageError: There are such items, and nobody said which labels stand for no cluster.
+    """
+    if policy.policy == "error" or policy.labels:
+        return
+    is_text = isinstance(table.frame.collect_schema()[CLUSTER], nw.String)
+    found = count(table.frame.filter(nw.col(CLUSTER) == (str(NOISE) if is_text else NOISE)), engine)
+    if found:
+        raise UsageError(
+            f"unassigned={policy.policy!r} is for items without a cluster, and the {table.role} "
+            f"({table.source.name}) has {format_count(found, 'item')} in the cluster {NOISE}, which often stands for "
+            f"none. If it does, say unassigned_labels={NOISE}; if it is a cluster, unassigned_labels=[None]."
+        )
 
 
 def check_unassigned(

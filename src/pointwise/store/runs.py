@@ -247,4 +247,4 @@ def _stored_source(facts: StoredInput) -> StoredSource:
         raise UsageError(f"A stored run does not read {facts.name} again. Give attributes with with_attributes().")
 
     files = tuple(Path(file.path) for file in facts.files)
-    return StoredSource(facts.name, facts.columns, refuse, facts.is_typed, files, facts)
+    return StoredSource(facts.name, facts.columns, refuse, facts.is_typed, files, facts=facts)
