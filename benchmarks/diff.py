@@ -112,13 +112,14 @@ def as_table(clustering):
 
 
 def patentsview(most):
-    """Yield the diffs of successive releases, on the items that the truth knows."""
+    """Yield the diffs of successive releases; the inventors that the truth knows are complete, all others are alone."""
     data = pw.datasets.patentsview()
     truth = read(data.truth)
     for old, new in list(pairwise(data.releases))[-most:]:
         base, exp = (read(data.releases[name]) for name in (old, new))
-        items = [item for item in base if item in exp and item in truth]
-        yield f"{old} to {new}", [{i: side[i] for i in items} for side in (base, exp, truth)], dict.fromkeys(items, 1.0)
+        items = [item for item in base if item in exp]
+        sides = [{i: side.get(i, i) for i in items} for side in (base, exp, truth)]
+        yield f"{old} to {new}", sides, dict.fromkeys(items, 1.0)
 
 
 def synthetic(number):

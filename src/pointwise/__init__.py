@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
     from pointwise.diffs.estimation import Estimates
-    from pointwise.diffs.impact import Diff, diff
+    from pointwise.diffs.impact import Diff, diff, load_diff
     from pointwise.diffs.judgements import Judgements, read_judgements
     from pointwise.diffs.questions import Questions, read_questions
     from pointwise.errors import PointwiseError, RunError
@@ -60,6 +60,7 @@ __all__ = [
     "history",
     "load",
     "load_comparison",
+    "load_diff",
     "metric",
     "nearest",
     "read_judgements",
@@ -99,6 +100,7 @@ _HOMES = {
     "history": "pointwise.store.history",
     "load": "pointwise.evaluation",
     "load_comparison": "pointwise.comparison.comparison",
+    "load_diff": "pointwise.diffs.impact",
     "metric": "pointwise.core.metrics",
     "nearest": "pointwise.comparison.distances",
     "read_judgements": "pointwise.diffs.judgements",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 
@@ -29,17 +31,26 @@ from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
-from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, Columns, Options, Unassigned, as_labels, check_choice
+from pointwise.inputs.options import (
+    BASELINE_AND_EXPERIMENT,
+    Columns,
+    DiffOn,
+    Options,
+    Unassigned,
+    as_labels,
+    check_choice,
+)
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.inputs.tables import item_columns, open_source
 from pointwise.inputs.unassigned import check_unassigned, reserved_ids
 from pointwise.progress import phase
+from pointwise.store.contents import open_folder
+from pointwise.store.manifest import DIFF, DiffManifest, write_manifest
+from pointwise.store.places import find_place, stored_folder
+from pointwise.store.runs import read_evidence, read_later, read_options, read_sources, write_evidence
 from pointwise.text.terminal import draw_table, wrap
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 from pointwise.uncertainty.intervals import CONFIDENCE
-
-On = Literal["common", "union"]
-"""Which items a diff is about: those that both clusterings have, or all."""
 
 SINGLETONS = "singletons"
 
@@ -54,7 +65,7 @@ def diff(
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
-    on: On = "common",
+    on: DiffOn = "common",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
     unassigned_labels: Any = (),
     header: bool | Mapping[str, bool] = True,
@@ -90,7 +101,7 @@ def diff(
         >>> diff.overall["jaccard_distance"]
         0.5
     """
-    check_choice("on", on, On)
+    check_choice("on", on, DiffOn)
     specs = (slices,) if isinstance(slices, (str, nw.Expr)) else tuple(slices or ())
     missing: Any = "singleton" if on == "union" else "drop"
     sides = BASELINE_AND_EXPERIMENT
@@ -134,7 +145,7 @@ def _alone(baseline: Any, engine: Engine, options: Options) -> tuple[Source, Opt
     return source, replace(options, item=items if options.item is None else options.item, cluster=known)
 
 
-def _diff_inputs(inputs: Inputs, engine: Engine, options: Options, on: On, *, is_singletons: bool) -> Diff:
+def _diff_inputs(inputs: Inputs, engine: Engine, options: Options, on: DiffOn, *, is_singletons: bool) -> Diff:
     if on == "union":
         check_unassigned(inputs.ideal, reserved_ids(inputs.ideal), engine, policy="singleton")
         items, counts = find_all_items(inputs, engine)
@@ -161,7 +172,7 @@ class Extent:
     baseline_items: int
     experiment_items: int
     common_items: int
-    on: On = "common"
+    on: DiffOn = "common"
 
     @property
     def baseline_only(self) -> int:
@@ -436,6 +447,28 @@ class Diff:
         sources = {**self.sources, table.role: table.source}
         return replace(self, evidence=self.evidence.with_attributes(table), sources=sources)
 
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Store the diff as a folder that `load_diff` reads, with the metrics of every item.
+
+        The folder appears when it is complete. A diff with questions beside it is never replaced.
+
+        Args:
+            path: The folder to make.
+            overwrite: Whether to replace a diff that is there already.
+
+        Returns:
+            The path.
+
+        Raises:
+            RunError: There is something at the path already, or it cannot be written.
+        """
+        phase("writing")
+        with stored_folder(path, DIFF, overwrite=overwrite) as folder:
+            facts = write_evidence(self, folder) | asdict(self.extent)
+            overall = self.overall.to_dict()
+            write_manifest(folder, DiffManifest(**facts, overall=overall, is_singletons=self.is_singletons))
+        return Path(path)
+
     def close(self) -> None:
         """Let go of what the engine holds for this diff."""
         self.evidence.engine.close()
@@ -454,3 +487,48 @@ class Diff:
 
     def _chosen(self, metrics: Sequence[str] | str | None) -> tuple[Metric, ...]:
         return self.metrics if metrics is None else find_impact(metrics)
+
+
+def load_diff(
+    path: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    engine: Engine | str | None = None,
+) -> Diff:
+    """Load a stored diff. It answers everything that the diff did when it was saved.
+
+    Args:
+        path: The folder that `Diff.save` made.
+        verify: Whether to compare the checksums of all files, which reads them once. Without it, only their sizes are
+            compared.
+        memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
+        threads: How many cores the engine may use.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
+
+    Raises:
+        NotFoundError: There is no such folder.
+        RunError: It is not a stored diff, or it cannot be trusted.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = diff.save(pathlib.Path(folder) / "toy")
+        ...     pw.load_diff(stored).overall == diff.overall
+        True
+    """
+    phase("reading")
+    chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
+    try:
+        with open_folder(find_place(path), DIFF, DiffManifest, verify=verify, keep=read_later) as found:
+            m = found.manifest
+            extent = Extent(m.baseline_items, m.experiment_items, m.common_items, m.on)
+            evidence, options = read_evidence(found, chosen), read_options(m)
+            return Diff(evidence, tuple(IMPACT.values()), options, read_sources(m), extent, m.is_singletons)
+    except BaseException:
+        if chosen is not engine:  # nobody else could let go of what it holds
+            chosen.close()
+        raise

@@ -24,6 +24,9 @@ Unassigned = Literal["error", "singleton", "one-cluster", "drop"]
 On = Literal["own", "shared"]
 """Which items the variants of a comparison are evaluated on."""
 
+DiffOn = Literal["common", "union"]
+"""Which items a diff is about: those that both clusterings have, or all."""
+
 Absent = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
 

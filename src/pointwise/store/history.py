@@ -16,7 +16,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, PointwiseError, RunError
 from pointwise.store.atomic import has_workspace, recover_inside
 from pointwise.store.contents import open_folder, remove_stored
-from pointwise.store.manifest import COMPARISON, RUN, RunManifest
+from pointwise.store.manifest import COMPARISON, DIFF, RUN, RunManifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,7 @@ def _run_folders(top: Path) -> Iterator[Path]:
             recover_inside(Path(folder), remove_stored)
             inside[:] = [path.name for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
         inside[:] = [name for name in inside if not name.startswith(".")]
-        if COMPARISON.file in files:  # its runs are parts of it
+        if COMPARISON.file in files or DIFF.file in files:  # whose runs are parts of it, and which has none
             inside.clear()
         elif RUN.file in files:
             inside.clear()

@@ -1,7 +1,7 @@
 """Manifests: what a stored folder is, what it says, and which files belong to it.
 
-A folder has one manifest, named after its kind (`run.json`, `comparison.json`). It lists every file with its size and
-checksum, and ends with a checksum of itself, so that no number in it can change unnoticed.
+A folder has one manifest, named after its kind (`run.json`, `comparison.json`, `diff.json`). It lists every file with
+its size and checksum, and ends with a checksum of itself, so that no number in it can change unnoticed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pointwise.core.confusion import Totals
 from pointwise.core.coverage import Coverage
 from pointwise.engines.files import opened, say_why
 from pointwise.errors import NotFoundError, PointwiseError, RunError
-from pointwise.inputs.options import On, Options
+from pointwise.inputs.options import DiffOn, On, Options
 from pointwise.store.shapes import ShapeError, read_shape
 
 FORMAT_VERSION = 2
@@ -97,37 +97,31 @@ class Manifest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunManifest(Manifest):
-    """What `run.json` says.
+class EvidenceManifest(Manifest):
+    """What the manifests say that belong to items and cells of two clusterings.
 
     Args:
         inputs: The tables that were read, by role.
         options: The parameters that say how the inputs were read, with the policies.
         slices: What to slice by: the columns or conditions of each slicing.
-        metrics: Names of the metrics stored.
         totals: Number and weight of the items that the confusion matrices count.
-        coverage: The numbers of `Coverage.to_dict`.
-        overall: The numbers of `Overall.to_dict`.
+        overall: The metrics of all items together, with their number and weight.
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
         tables: The files of every table. A table is one file or a folder of parts.
         sampled: What the values are estimates of and from; empty where they are those of the truth itself.
     """
 
-    kind: ClassVar[str] = "run"
-
     inputs: dict[str, StoredInput]
     options: Options
     slices: tuple[tuple[str, ...], ...]
-    metrics: tuple[str, ...]
     totals: Totals
-    coverage: dict[str, int | float | None]
     overall: dict[str, int | float | None]
     slice_columns: dict[str, str]
     tables: dict[str, dict[str, StoredFile]]
     sampled: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be read as a run."""
+        """Refuse what cannot be read as evidence."""
         super().__post_init__()
         for table in (*_ALWAYS_STORED, *(["design"] if self.is_sampled else [])):
             _require(self.tables.get(table), f"tables.{table}", "there")
@@ -137,22 +131,68 @@ class RunManifest(Manifest):
         is_free = not {*names, *stored} & {*_ITEM_COLUMNS} and len(set(stored)) == len(stored)
         _require(is_free, "slice_columns", "different from each other and from the columns of every run")
         _require(min(self.totals.items, self.totals.weight) >= 0, "totals", "above zero")
-        _check_coverage(self.coverage)
         for size in (ITEMS, WEIGHT):
             _require(self.overall.get(size) is not None, f"overall.{size}", "a number")
         _require(isinstance(self.overall[ITEMS], int), f"overall.{ITEMS}", "a whole number")
-        for metric in self.metrics:
-            _require(metric in self.overall, f"overall[{metric!r}]", "there")
 
     @property
     def is_sampled(self) -> bool:
-        """Whether the run knows what each ideal cluster stands for."""
+        """Whether it is known what each ideal cluster stands for."""
         return self.options.sampling is not None and self.options.sampling.how != "complete"
 
     @property
     def files(self) -> dict[str, StoredFile]:
         """Every file by its path inside the folder, without the manifest itself."""
         return {name: facts for files in self.tables.values() for name, facts in files.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunManifest(EvidenceManifest):
+    """What `run.json` says.
+
+    Args:
+        metrics: Names of the metrics stored.
+        coverage: The numbers of `Coverage.to_dict`.
+    """
+
+    kind: ClassVar[str] = "run"
+
+    metrics: tuple[str, ...]
+    coverage: dict[str, int | float | None]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be read as a run."""
+        super().__post_init__()
+        _check_coverage(self.coverage)
+        for metric in self.metrics:
+            _require(metric in self.overall, f"overall[{metric!r}]", "there")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffManifest(EvidenceManifest):
+    """What `diff.json` says.
+
+    Args:
+        baseline_items: How many items the baseline has.
+        experiment_items: How many items the experiment has.
+        common_items: How many items both have.
+        on: Whether the diff is about the common items or about all.
+        is_singletons: Whether the experiment has every item alone.
+    """
+
+    kind: ClassVar[str] = "diff"
+
+    baseline_items: int
+    experiment_items: int
+    common_items: int
+    on: DiffOn
+    is_singletons: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be read as a diff."""
+        super().__post_init__()
+        least = min(self.baseline_items, self.experiment_items)
+        _require(0 <= self.common_items <= least, "common_items", "no more than either clustering has")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +262,8 @@ class Kind:
 
 RUN = Kind(RunManifest, "load(...)")
 COMPARISON = Kind(ComparisonManifest, "load_comparison(...)")
-KINDS = (COMPARISON, RUN)
+DIFF = Kind(DiffManifest, "load_diff(...)")
+KINDS = (COMPARISON, DIFF, RUN)
 
 
 def _require(holds: object, where: str, needed: str) -> None:
@@ -268,7 +309,7 @@ def describe_input(path: Path) -> InputFile:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, sealed with a checksum of all that it says."""
     facts = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
-    if isinstance(manifest, RunManifest):
+    if isinstance(manifest, EvidenceManifest):
         del facts["options"]["slices"]  # which stand in `slices`, as text
     content = json.loads(json.dumps(facts, default=_plain, allow_nan=False))
     text = json.dumps(content | {_SEAL: seal(content)}, indent=2, ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
 
@@ -41,12 +41,22 @@ from pointwise.errors import RunError, UsageError
 from pointwise.inputs.options import Options
 from pointwise.progress import phase
 from pointwise.store.contents import OpenFolder, describe_table, open_folder
-from pointwise.store.manifest import RUN, RunManifest, StoredFile, StoredInput, describe_input, now, write_manifest
+from pointwise.store.manifest import (
+    RUN,
+    EvidenceManifest,
+    RunManifest,
+    StoredInput,
+    describe_input,
+    now,
+    write_manifest,
+)
 from pointwise.store.places import find_place, stored_folder
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
+
+E = TypeVar("E", bound=EvidenceManifest)
 
 _CELLS = (
     IDEAL,
@@ -85,18 +95,58 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
     """
     phase("writing")
     with stored_folder(path, RUN, overwrite=overwrite) as folder:
-        items, specs = _stored_items(evaluation)
-        names = _stored_names(items, evaluation.metrics)
-        engine = evaluation.evidence.engine
-        tables = _tables(evaluation, items, names)
-        for name, frame in tables.items():
-            engine.write(frame, folder / f"{name}.parquet")
-        files = {name: describe_table(folder, name) for name in tables}
-        write_manifest(folder, _manifest(evaluation, specs, names, files))
+        facts = write_evidence(evaluation, folder)
+        metrics = tuple(m.name for m in evaluation.metrics)
+        overall, coverage = evaluation.overall.to_dict(), evaluation.coverage.to_dict()
+        write_manifest(folder, RunManifest(**facts, metrics=metrics, overall=overall, coverage=coverage))
     return Path(path)
 
 
-def _stored_items(evaluation: Evaluation) -> tuple[nw.LazyFrame, list[list[str]]]:
+class Established(Protocol):
+    """What was established about two clusterings, with how to show it and how it was read."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The items and their cells."""
+        ...
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What the tables show."""
+        ...
+
+    @property
+    def options(self) -> Options:
+        """How the inputs were read."""
+        ...
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The tables that were read, by role."""
+        ...
+
+
+def write_evidence(found: Established, folder: Path) -> dict[str, Any]:
+    """Write what was established into a folder; return what its manifest says of that."""
+    items, specs = _stored_items(found)
+    names = _stored_names(items, found.metrics)
+    tables = _tables(found, items, names)
+    for name, frame in tables.items():
+        found.evidence.engine.write(frame, folder / f"{name}.parquet")
+    return {
+        "pointwise_version": __version__,
+        "created": now(),
+        "inputs": {role: _describe_source(source) for role, source in found.sources.items()},
+        "options": found.options,
+        "slices": tuple(map(tuple, specs)),
+        "totals": found.evidence.totals,
+        "slice_columns": names,
+        "tables": {name: describe_table(folder, name) for name in tables},
+        "sampled": found.evidence.sample.words,
+    }
+
+
+def _stored_items(evaluation: Established) -> tuple[nw.LazyFrame, list[list[str]]]:
     """Return the items with all columns that the slices need, and the slices as text."""
     evidence = evaluation.evidence
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
@@ -137,7 +187,7 @@ def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, s
     return names
 
 
-def _tables(evaluation: Evaluation, items: nw.LazyFrame, names: Mapping[str, str]) -> dict[str, nw.LazyFrame]:
+def _tables(evaluation: Established, items: nw.LazyFrame, names: Mapping[str, str]) -> dict[str, nw.LazyFrame]:
     evidence, metrics = evaluation.evidence, evaluation.metrics
     # The metrics are computed after the join, which has the less to hold in memory.
     joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
@@ -155,25 +205,6 @@ def _tables(evaluation: Evaluation, items: nw.LazyFrame, names: Mapping[str, str
     if evaluation.options.slices:
         tables["slices"] = list_slices(evidence, evaluation.options.slices, metrics).lazy()
     return tables
-
-
-def _manifest(
-    evaluation: Evaluation, specs: list[list[str]], names: dict[str, str], files: dict[str, dict[str, StoredFile]]
-) -> RunManifest:
-    return RunManifest(
-        pointwise_version=__version__,
-        created=now(),
-        inputs={role: _describe_source(source) for role, source in evaluation.sources.items()},
-        options=evaluation.options,
-        slices=tuple(map(tuple, specs)),
-        metrics=tuple(m.name for m in evaluation.metrics),
-        totals=evaluation.evidence.totals,
-        coverage=evaluation.coverage.to_dict(),
-        overall=evaluation.overall.to_dict(),
-        slice_columns=names,
-        tables=files,
-        sampled=evaluation.evidence.sample.words,
-    )
 
 
 def _describe_source(source: Source) -> StoredInput:
@@ -194,14 +225,15 @@ def open_run(path: str | os.PathLike[str], *, verify: bool) -> AbstractContextMa
         NotFoundError: There is no such folder.
         RunError: What it holds is not a run, or cannot be trusted.
     """
-    return open_folder(find_place(path), RUN, RunManifest, verify=verify, keep=_read_later)
+    return open_folder(find_place(path), RUN, RunManifest, verify=verify, keep=read_later)
 
 
-def _read_later(manifest: RunManifest) -> list[str]:
+def read_later(manifest: EvidenceManifest) -> list[str]:
+    """Name the files that answers are computed from."""
     return [name for table in ("cells", "items", "design") for name in manifest.tables.get(table, ())]
 
 
-def read_evidence(run: OpenFolder[RunManifest], engine: Engine) -> Evidence:
+def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
     """Have an engine read the items and cells of a run, as they are now and whatever becomes of the folder."""
     names = run.manifest.slice_columns
     cells = _read(run, "cells", _CELLS, engine)
@@ -210,7 +242,7 @@ def read_evidence(run: OpenFolder[RunManifest], engine: Engine) -> Evidence:
     return Evidence(engine, items, cells, run.manifest.totals, sample=read_sample(run, engine))
 
 
-def read_sample(run: OpenFolder[RunManifest], engine: Engine) -> Sample:
+def read_sample(run: OpenFolder[E], engine: Engine) -> Sample:
     """Have an engine read what a run knows of how its truth was drawn."""
     options = run.manifest.options
     sample = Sample(sees_outside=options.outside == "wrong", words=run.manifest.sampled)
@@ -221,23 +253,24 @@ def read_sample(run: OpenFolder[RunManifest], engine: Engine) -> Sample:
 
 
 def _read(
-    run: OpenFolder[RunManifest], table: str, columns: Sequence[str], engine: Engine, *, named: Sequence[str] = ()
+    run: OpenFolder[E], table: str, columns: Sequence[str], engine: Engine, *, named: Sequence[str] = ()
 ) -> nw.LazyFrame:
     """Read columns of a table, under other names where these are given."""
     source = engine.pin([run.files[name] for name in run.manifest.tables[table]])
     lacking = [c for c in columns if c not in source.columns]
     if lacking:
-        raise RunError(f"The run {str(run.path)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
+        kind = run.manifest.kind
+        raise RunError(f"The {kind} {str(run.path)!r} is damaged: its {table} lack the column {lacking[0]!r}.")
     names = zip(columns, named or columns, strict=True)
     return source.load(columns).select(*(nw.col(inside(column)).alias(name) for column, name in names))
 
 
-def read_options(manifest: RunManifest) -> Options:
+def read_options(manifest: EvidenceManifest) -> Options:
     """Take the options of an evaluation from a manifest."""
     return replace(manifest.options, slices=tuple(spec if len(spec) > 1 else spec[0] for spec in manifest.slices))
 
 
-def read_sources(manifest: RunManifest) -> dict[str, Source]:
+def read_sources(manifest: EvidenceManifest) -> dict[str, Source]:
     """Name the tables that a run was made from."""
     return {role: _stored_source(facts) for role, facts in manifest.inputs.items()}
 
