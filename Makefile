@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check bench bench-billion bench-spark browser java screenshot format coverage clean
+.PHONY: demo test fuzz check bench bench-billion bench-spark browser java screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
@@ -14,6 +14,15 @@ test: check browser java  ## Run all checks and all tests.
 	$(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist loadfile
 	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal
 	$(BIN)/python -m pytest -m cluster
+
+# Seconds to spend, and where the random numbers start: `make fuzz FUZZ_SECONDS=60 FUZZ_SEED=1`.
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED := $(or $(FUZZ_SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
+
+fuzz: $(READY)  ## Attack for an hour: random inputs, names, manifests, places; prints seeds and shrunk failures.
+	@echo "seed $(FUZZ_SEED)"
+	POINTWISE_FUZZ_SECONDS=$(FUZZ_SECONDS) POINTWISE_FUZZ_SEED=$(FUZZ_SEED) \
+		$(BIN)/python -m pytest tests/adversarial -m "not spark" -n 2 --hypothesis-profile=fuzz
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .

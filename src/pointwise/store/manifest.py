@@ -284,7 +284,8 @@ def _check_coverage(numbers: Mapping[str, int | float | None]) -> None:
     hints = get_type_hints(Coverage)
     shapes = {f.name: hints[f.name] for f in fields(Coverage) if f.compare} | {"actual_clusters": int}
     for name, shape in shapes.items():
-        read_shape(shape, numbers.get(name), f"coverage.{name}")
+        _require(name in numbers, f"coverage.{name}", "there")
+        read_shape(shape, numbers[name], f"coverage.{name}")
     _require(all(number is None or number >= 0 for number in numbers.values()), "coverage", "without negative numbers")
     items = [numbers["ideal_items"] or 0, (numbers["common_items"] or 0) + (numbers["outside_items"] or 0)]
     _require(all(items), "coverage", "that of a run with items")
