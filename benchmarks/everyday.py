@@ -106,7 +106,7 @@ def ten_variants(bench: Bench, folder: Path, items: int) -> Iterator[dict[str, A
     variants = {f"v{n}": actual for n in range(2 if bench.is_smoke else 10)}
 
     def compare() -> None:
-        pw.compare(ideal=ideal, variants=variants).overall.to_arrow()
+        pw.compare(ideal=ideal, variants=variants).by_variant().to_arrow()
 
     def evaluate() -> None:
         for variant in variants.values():

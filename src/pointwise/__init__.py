@@ -8,46 +8,66 @@ from pointwise.version import __version__
 if TYPE_CHECKING:
     from narwhals.stable.v2 import col
 
-    from pointwise import datasets
-    from pointwise.answers.mistakes import Mistake, Mistakes
+    from pointwise import charts, datasets, engines, errors, labels
+    from pointwise.answers.explanations import ClusterExplanation, Explanation, ItemExplanation, ItemSet
+    from pointwise.answers.mistakes import Mistake, Mistakes, Part, Rest
     from pointwise.answers.tables import MetricTable, Overall
+    from pointwise.columns import Column, Kind
     from pointwise.comparison.comparing import compare
     from pointwise.comparison.comparison import Comparison, load_comparison
     from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
+    from pointwise.core.confusion import Confusion
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
     from pointwise.diffs.estimation import Estimates
     from pointwise.diffs.impact import Diff, diff, load_diff
     from pointwise.diffs.judgements import Judgements, read_judgements
     from pointwise.diffs.questions import Questions, read_questions
+    from pointwise.engines import Engine, start_spark
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
-    from pointwise.gates import Gate, gate
+    from pointwise.gates import Check, Gate, gate
     from pointwise.inputs.links import Links, cluster_links
+    from pointwise.results import Result
     from pointwise.store.history import history
     from pointwise.thresholds.sweeping import Sweep, sweep
+    from pointwise.uncertainty.intervals import Interval
 
 __all__ = [
     "METRICS",
+    "Check",
+    "ClusterExplanation",
+    "Column",
     "Comparison",
+    "Confusion",
     "Coverage",
     "Diff",
     "DistanceMatrix",
+    "Engine",
     "Estimates",
     "Evaluation",
+    "Explanation",
     "Gate",
+    "Interval",
+    "ItemExplanation",
+    "ItemSet",
     "Judgements",
+    "Kind",
     "Links",
     "Metric",
     "MetricTable",
     "Mistake",
     "Mistakes",
     "Overall",
+    "Part",
     "PointwiseError",
     "Questions",
+    "Rest",
+    "Result",
     "RunError",
     "Sweep",
     "__version__",
+    "charts",
     "cluster_links",
     "col",
     "compare",
@@ -55,9 +75,12 @@ __all__ = [
     "diff",
     "distance",
     "distance_matrix",
+    "engines",
+    "errors",
     "evaluate",
     "gate",
     "history",
+    "labels",
     "load",
     "load_comparison",
     "load_diff",
@@ -65,18 +88,29 @@ __all__ = [
     "nearest",
     "read_judgements",
     "read_questions",
+    "start_spark",
     "sweep",
 ]
 
 _HOMES = {
+    "Check": "pointwise.gates",
+    "ClusterExplanation": "pointwise.answers.explanations",
+    "Column": "pointwise.columns",
     "Comparison": "pointwise.comparison.comparison",
+    "Confusion": "pointwise.core.confusion",
     "Coverage": "pointwise.core.coverage",
     "Diff": "pointwise.diffs.impact",
     "DistanceMatrix": "pointwise.comparison.distances",
+    "Engine": "pointwise.engines",
     "Estimates": "pointwise.diffs.estimation",
     "Evaluation": "pointwise.evaluation",
+    "Explanation": "pointwise.answers.explanations",
     "Gate": "pointwise.gates",
+    "Interval": "pointwise.uncertainty.intervals",
+    "ItemExplanation": "pointwise.answers.explanations",
+    "ItemSet": "pointwise.answers.explanations",
     "Judgements": "pointwise.diffs.judgements",
+    "Kind": "pointwise.columns",
     "Links": "pointwise.inputs.links",
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
@@ -84,10 +118,14 @@ _HOMES = {
     "Mistake": "pointwise.answers.mistakes",
     "Mistakes": "pointwise.answers.mistakes",
     "Overall": "pointwise.answers.tables",
+    "Part": "pointwise.answers.mistakes",
     "PointwiseError": "pointwise.errors",
     "Questions": "pointwise.diffs.questions",
+    "Rest": "pointwise.answers.mistakes",
+    "Result": "pointwise.results",
     "RunError": "pointwise.errors",
     "Sweep": "pointwise.thresholds.sweeping",
+    "charts": "pointwise",
     "cluster_links": "pointwise.inputs.links",
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison.comparing",
@@ -95,9 +133,12 @@ _HOMES = {
     "diff": "pointwise.diffs.impact",
     "distance": "pointwise.comparison.distances",
     "distance_matrix": "pointwise.comparison.distances",
+    "engines": "pointwise",
+    "errors": "pointwise",
     "evaluate": "pointwise.evaluation",
     "gate": "pointwise.gates",
     "history": "pointwise.store.history",
+    "labels": "pointwise",
     "load": "pointwise.evaluation",
     "load_comparison": "pointwise.comparison.comparison",
     "load_diff": "pointwise.diffs.impact",
@@ -106,6 +147,7 @@ _HOMES = {
     "read_judgements": "pointwise.diffs.judgements",
     "read_questions": "pointwise.diffs.questions",
     "sweep": "pointwise.thresholds.sweeping",
+    "start_spark": "pointwise.engines",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 

@@ -1,11 +1,16 @@
-"""Names of the columns that travel between the steps, and that users see in tables and stored runs.
+"""Columns: the names of those that travel between steps and that users see, and what kind of thing each holds.
 
 A user's column has another name inside: `inside` encloses any name in one that no column of ours begins with, and that
 every engine takes, whatever the name holds (dots, quotes, capitals, nothing at all). So names cannot meet. Engines
 enclose the names when they load a table, and tables of results release them when they are handed out.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 ITEM = "item"
 CLUSTER = "cluster"
@@ -34,21 +39,50 @@ ACTUAL_ITEMS = "actual_items"
 UNDEFINED = "_undefined"  # suffix: share of the weight for which a metric has no value
 
 IDEAL_CLUSTERS = "ideal_clusters"  # a count of ideal clusters
-LOW = "_low"  # suffix: lower end of a metric's interval
-HIGH = "_high"  # suffix: upper end of a metric's interval
+LOW = "_low"  # suffix: lower end of a value's interval
+HIGH = "_high"  # suffix: upper end of a value's interval
+
+SLICE = "slice"  # which slicing a row belongs to
+VALUE = "value"  # which slice of it, as text; or the value of a metric
+
+VARIANT = "variant"
+EXPERIMENT = "experiment"
+BASELINE = "baseline"
+METRIC = "metric"
+MEANING = "meaning"
+BASELINE_VALUE = f"{BASELINE}_{VALUE}"
+EXPERIMENT_VALUE = f"{EXPERIMENT}_{VALUE}"
+DELTA = "delta"
+P_VALUE = "p_value"
+P_ADJUSTED = "p_adjusted"
+CONTRIBUTION = "contribution"
+UP_CLUSTERS = "up_clusters"  # a count of ideal clusters whose value went up
+DOWN_CLUSTERS = "down_clusters"
+VERDICT = "verdict"  # whether a change is clear, and for the better
+
+CHANGE = "change"  # what happened to an ideal cluster
+MOVED = "moved_items"  # a count of items that left their actual cluster
+PIECES = "pieces"  # a count of the actual clusters that hold an ideal cluster
+
+COVERAGE_SHARES = ("common_share", "missing_share", "outside_share")
+
+
+def name_part(column: str, part: str) -> str:
+    """Name the column that holds a part of another, such as the delta of recall or the pieces of the baseline."""
+    return f"{column}_{part}"
 
 
 RESULTS = frozenset(
     {
         *(ITEM, CLUSTER, IDEAL, ACTUAL, ITEMS, WEIGHT, SHARE, SQUARES, BAD_WEIGHTS, TP, FP, FN, TN),
         *(IDEAL_WEIGHT, IDEAL_ITEMS, ACTUAL_WEIGHT, ACTUAL_ITEMS, IDEAL_CLUSTERS),
-        *("slice", "value", "metric", "variant", "experiment", "baseline", "delta", "p_value", "p_adjusted"),
-        *("contribution", "change", "moved_items", "common_share", "missing_share", "outside_share"),
+        *(SLICE, VALUE, METRIC, MEANING, VARIANT, EXPERIMENT, BASELINE, DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION),
+        *(UP_CLUSTERS, DOWN_CLUSTERS, VERDICT, CHANGE, MOVED, *COVERAGE_SHARES),
     }
 )
 """Columns that tables of results have beside the metrics, so that no metric can be called like them."""
 
-RESULT_ENDINGS = (UNDEFINED, LOW, HIGH, "_value", "_baseline", "_experiment", "_delta", "_contribution")
+RESULT_ENDINGS = (UNDEFINED, LOW, HIGH, *(f"_{part}" for part in (VALUE, BASELINE, EXPERIMENT, DELTA, CONTRIBUTION)))
 """What tables of results put behind a metric's name, so that no metric's name can end in it."""
 
 
@@ -82,3 +116,67 @@ def given_name(column: str) -> str:
     if not column.startswith(PREFIX):
         return column
     return _CODED.sub(lambda found: chr(int(found[1], 16)), column.removeprefix(PREFIX))
+
+
+class Kind(StrEnum):
+    """What a column holds, which decides how its values are written."""
+
+    KEY = "key"  # says what a row is about; nothing in it means items without a value
+    TEXT = "text"  # written as it stands
+    COUNT = "count"
+    WEIGHT = "weight"
+    SHARE = "share"
+    METRIC = "metric"
+    DELTA = "delta"
+    P_VALUE = "p-value"
+    END = "end of an interval"
+
+
+NUMBERS = frozenset({Kind.COUNT, Kind.WEIGHT, Kind.SHARE, Kind.METRIC, Kind.DELTA, Kind.P_VALUE, Kind.END})
+"""Kinds whose values are numbers."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table that people look at.
+
+    Args:
+        name: How it is called.
+        kind: What it holds.
+        low: The column with the lower end of the value's interval, if there is one.
+        high: The column with the upper end.
+        is_drawn: Whether a drawing shows it. One that does not is in the data only, which keeps the drawing narrow.
+        is_given: Whether a user has named it, so that it has another name inside.
+    """
+
+    name: str
+    kind: Kind = Kind.TEXT
+    low: str = ""
+    high: str = ""
+    is_drawn: bool = True
+    is_given: bool = False
+
+    @property
+    def own(self) -> str:
+        """What a frame calls it before it is handed out."""
+        return inside(self.name) if self.is_given else self.name
+
+
+ITEM_SIZES = (Column(ITEMS, Kind.COUNT), Column(WEIGHT, Kind.WEIGHT), Column(SHARE, Kind.SHARE))
+"""How large a group of items is."""
+
+
+def keys(*names: str, is_given: bool = False) -> tuple[Column, ...]:
+    """Describe columns that say what a row is about."""
+    return tuple(Column(name, Kind.KEY, is_given=is_given) for name in names)
+
+
+def with_ends(column: Column) -> tuple[Column, Column, Column]:
+    """Describe a column of values together with the two ends of their intervals."""
+    low, high = column.name + LOW, column.name + HIGH
+    return replace(column, low=low, high=high), Column(low, Kind.END), Column(high, Kind.END)
+
+
+def undrawn(columns: Iterable[Column], names: Container[str]) -> tuple[Column, ...]:
+    """Leave some columns out of the drawing."""
+    return tuple(replace(c, is_drawn=c.is_drawn and c.name not in names) for c in columns)

@@ -9,13 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.explanations import ClusterExplanation, ItemExplanation, explain_cluster, explain_item
-from pointwise.answers.levels import lift_overall, list_slices, tabulate_clusters, tabulate_items, tabulate_slices
-from pointwise.answers.mistakes import Kind, Mistakes, find_mistakes
+from pointwise.answers.explanations import (
+    ClusterExplanation,
+    Explanation,
+    ItemExplanation,
+    explain_cluster,
+    explain_item,
+)
+from pointwise.answers.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.answers.mistakes import MistakeKind, Mistakes, find_mistakes
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
 from pointwise.columns import ACTUAL, IDEAL, ITEM
@@ -43,7 +49,7 @@ from pointwise.store.runs import (
 )
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import format_count, format_metric, format_share, format_weight
+from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, format_share, format_weight
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, check_confidence
@@ -272,7 +278,8 @@ class Evaluation:
             slices: A column; several columns crossed, as a tuple or as "country,year"; a condition as text, such
                 as "year >= 2015", or as a narwhals expression; a (name, expression) pair; or a built-in slice:
                 "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
-                the slices given to `evaluate`.
+                the slices given to `evaluate`. A row says which slicing it belongs to (`slice`) and which slice of it
+                it is (`value`, as text); the values themselves are in columns of their own.
             metrics: Names of metrics; by default those of the evaluation.
             intervals: Whether to add the ends of every metric's interval (`<metric>_low`, `<metric>_high`) and the
                 number of ideal clusters behind it; by default as `evaluate` was told.
@@ -284,21 +291,31 @@ class Evaluation:
         confidence = self.confidence if intervals else None
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
-    def list_slices(self, *slices: Any, metrics: Metrics | None = None, intervals: bool = False) -> MetricTable:
-        """Do as `by_slice`, with the same columns whatever the slices: `slice`, `value`, sizes and metrics."""
-        specs, confidence = slices or self.options.slices, self.confidence if intervals else None
-        return list_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
+    @overload
+    def explain(self, *, item: Any, limit: int = ...) -> ItemExplanation: ...
+
+    @overload
+    def explain(self, *, ideal_cluster: Any, limit: int = ...) -> ClusterExplanation: ...
+
+    @overload
+    def explain(self, *, actual_cluster: Any, limit: int = ...) -> ClusterExplanation: ...
+
+    @overload
+    def explain(self, *, item: Any, ideal_cluster: Any, actual_cluster: Any, limit: int = ...) -> Explanation: ...
 
     def explain(
-        self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = 20
-    ) -> ItemExplanation | ClusterExplanation:
+        self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = SHOWN_ROWS
+    ) -> Explanation:
         """Show what one item sees, or which cells a cluster breaks into.
 
         Args:
             item: An item, to see its TruePositives, FalsePositives and FalseNegatives.
             ideal_cluster: An ideal cluster, to see in which actual clusters its items are.
             actual_cluster: An actual cluster, to see from which ideal clusters its items come.
-            limit: How many items of a set to list.
+            limit: How many items of a set to list, or how many cells of a cluster to print.
+
+        Returns:
+            An explanation: of an item, the four sets with its confusion matrix and metrics; of a cluster, its cells.
         """
         given = {k: v for k, v in ((ITEM, item), (IDEAL, ideal_cluster), (ACTUAL, actual_cluster)) if v is not None}
         if len(given) != 1:
@@ -307,18 +324,19 @@ class Evaluation:
         kind, key = given.popitem()
         if kind == ITEM:
             return explain_item(self.evidence, key, self.metrics, limit=limit)
-        return explain_cluster(self.evidence, kind, key, self.metrics)
+        return explain_cluster(self.evidence, kind, key, self.metrics, limit=limit)
 
-    def mistakes(self, n: int = 20, *, kind: Kind = "both") -> Mistakes:
+    def mistakes(self, limit: int = SHOWN_ROWS, *, kind: MistakeKind = "both") -> Mistakes:
         """Rank what was merged or split wrongly by what it costs.
 
         The costs of all mistakes add up to the over-merge rate (1 - precision) and the under-merge rate (1 - recall).
 
         Args:
-            n: How many to list.
-            kind: "over-merge", "under-merge" or "both".
+            limit: How many to list.
+            kind: "over-merge", "under-merge", "both", or "outside": the over-merges with members that the truth does
+                not list.
         """
-        return find_mistakes(self.evidence, n, kind)
+        return find_mistakes(self.evidence, limit, kind)
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.

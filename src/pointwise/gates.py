@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pointwise.answers.slices import SIZES, read_slicing
-from pointwise.columns import ITEMS
+from pointwise.columns import BASELINE, ITEMS, VALUE, Column, Kind, keys
 from pointwise.comparison.common_ground import check_same_truth
 from pointwise.core.metrics import find_metric
 from pointwise.errors import UsageError
 from pointwise.evaluation import Evaluation
-from pointwise.text.terminal import draw_html, draw_table
-from pointwise.text.values import format_count, format_key, format_metric, format_share
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_count, format_key, format_value
 
 OVERALL = "overall"
 
@@ -45,8 +46,8 @@ class Check:
 
 
 @dataclass(frozen=True, repr=False)
-class Gate:
-    """What had to hold, and whether it did."""
+class Gate(Result):
+    """What had to hold, and whether it did: a row per check."""
 
     checks: tuple[Check, ...]
 
@@ -59,36 +60,32 @@ class Gate:
         """Return the checks as dictionaries."""
         return [asdict(check) for check in self.checks]
 
-    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]]]:
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        numbers = [Column(name, Kind.METRIC) for name in ("limit", VALUE, BASELINE)]
+        return (*keys("where", "what"), Column("rule"), *numbers, Column("held"))
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the checks, failed ones first."""
         failed = sum(not check.held for check in self.checks)
-        title = (
-            f"Gate: {failed} of {format_count(len(self.checks), 'check')} failed" if failed else "Gate: all checks held"
-        )
+        many = format_count(len(self.checks), "check")
+        title = f"Gate: {failed} of {many} failed" if failed else "Gate: all checks held"
         rows = [_row(check) for check in sorted(self.checks, key=lambda check: check.held)]
-        return title, list(rows[0]), rows
+        return Drawing(title, [Column(name) for name in rows[0]], rows)
 
-    def __repr__(self) -> str:
-        """Draw the checks, failed ones first."""
-        return draw_table(*self._drawn())
 
-    def _repr_html_(self) -> str:
-        return draw_html(*self._drawn())
+_RULES = {"min": "at least", "max": "at most", "max-drop": "worse than the baseline by at most"}
 
 
 def _row(check: Check) -> dict[str, Any]:
-    write = format_share if check.what == "coverage" else format_metric
-
-    def shown(value: float | None) -> str:
-        return "–" if value is None else write(value)
-
-    words = {"min": "at least", "max": "at most", "max-drop": "worse than the baseline by at most"}
+    kind = Kind.SHARE if check.what == "coverage" else Kind.METRIC
     return {
         "held": "yes" if check.held else "NO",
         "where": check.where,
         "what": check.what,
-        "value": shown(check.value),
-        "baseline": shown(check.baseline),
-        "rule": f"{words[check.rule]} {check.limit:g}",
+        VALUE: format_value(kind, check.value),
+        BASELINE: format_value(kind, check.baseline),
+        "rule": f"{_RULES[check.rule]} {check.limit:g}",
     }
 
 

@@ -14,6 +14,8 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
+from pointwise.columns import Column, Kind
+from pointwise.text.drawing import Drawing
 from pointwise.text.terminal import draw_table
 from pointwise.text.values import format_count, format_interval, format_key, format_metric, format_share, format_value
 
@@ -62,7 +64,8 @@ def test_conversions_agree(evaluation):
     rows = table.to_dicts()
     assert table.to_arrow().to_pylist() == rows
     assert table.to_polars().to_dicts() == rows
-    assert table.to_pandas().to_dict("records") == rows
+    frame = table.to_pandas()
+    assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
     assert pl.DataFrame(table).to_dicts() == rows
 
 
@@ -151,8 +154,8 @@ def test_a_list_of_one_is_a_list(evaluation):
 
 
 def test_print_says_how_many_rows_there_are(evaluation):
-    assert "10 of 40 rows" in repr(evaluation.by_item())
-    assert "10 of 40 rows" in evaluation.by_item()._repr_html_()
+    assert "20 of 40 rows" in repr(evaluation.by_item())
+    assert "20 of 40 rows" in evaluation.by_item()._repr_html_()
     assert "rows" not in repr(evaluation.by_ideal_cluster())
     assert "Precision" not in repr(evaluation.overall)
 
@@ -187,12 +190,14 @@ def test_nearly_all_does_not_look_like_all(value, text):
 
 
 def test_values_for_people():
-    assert format_value("items", 1234567) == "1,234,567"
-    assert format_value("patent_year", 2015) == "2015"
-    assert format_value("weight", 1234.5) == "1,234.5"
-    assert format_value("recall", None) == "–"
+    assert format_value(Kind.COUNT, 1234567) == "1,234,567"
+    assert format_value(Kind.KEY, 2015) == "2015"
+    assert format_value(Kind.KEY, 2015.0) == "2015"
+    assert format_value(Kind.KEY, 0.125) == "0.125"
+    assert format_value(Kind.WEIGHT, 1234.5) == "1,234.5"
+    assert format_value(Kind.METRIC, None) == "–"
     assert format_key(None) == "(missing)"
-    assert format_value("flag", True) == "yes"
+    assert format_value(Kind.KEY, True) == "yes"
 
 
 def test_one_thing_is_not_called_many(engine):
@@ -243,8 +248,10 @@ def test_an_interval_is_printed_as_it_is(sparse, monkeypatch):
     wide = repr(sparse.by_slice("country"))
     assert max(map(len, wide.split("\n"))) <= 120
     assert f"[{row['recall_low']:.3f}, {row['recall_high']:.3f}]" in wide  # below the value
-    assert format_interval("x", {"x": 1.0, "x_low": 0.99999, "x_high": 1.0}) == "[>0.999, 1.000]"
-    assert format_interval("delta", {"delta": 0.1, "delta_low": -0.1, "delta_high": 0.3}) == "[-0.1000, +0.3000]"
+    assert format_interval(Kind.METRIC, 0.99999, 1.0, is_narrow=True) == "[>0.999, 1.000]"
+    assert format_interval(Kind.METRIC, 0.99999, 1.0) == ">0.9999 to 1.0000"
+    assert format_interval(Kind.DELTA, -0.1, 0.3, is_narrow=True) == "[-0.1000, +0.3000]"
+    assert format_interval(Kind.DELTA, None, 0.3) == ""
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -253,7 +260,9 @@ def test_titles_and_words_are_not_broken(width, monkeypatch):
     title = "A title that is longer than its table"
     words = "some words-with-hyphens that fold at the spaces between them and nowhere else"
     names = ["a name of a column", "an_even_longer_name_of_it"]
-    drawn = draw_table(title, [*names, "text"], [{names[0]: 1.5, names[1]: "short", "text": words}], note="A note.")
+    columns = [Column(names[0], Kind.METRIC), Column(names[1]), Column("text")]
+    rows = [{names[0]: 1.5, names[1]: "short", "text": words}]
+    drawn = draw_table(Drawing(title, columns, rows, "A note."))
     lines = drawn.split("\n")
     assert lines[0] == title
     assert max(map(len, lines)) <= width
@@ -264,6 +273,7 @@ def test_titles_and_words_are_not_broken(width, monkeypatch):
 def test_ids_without_spaces_stay_whole_where_they_can(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     rows = [{"id": "x" * 39, "recall": 0.5, "f1": 0.5, "precision": 0.25}]
-    assert "x" * 39 in draw_table("", list(rows[0]), rows)
+    columns = [Column("id"), *(Column(name, Kind.METRIC) for name in ("recall", "f1", "precision"))]
+    assert "x" * 39 in draw_table(Drawing("", columns, rows))
     rows[0]["id"] = "y" * 200  # this one can not
-    assert "0.2500" in draw_table("", list(rows[0]), rows)
+    assert "0.2500" in draw_table(Drawing("", columns, rows))

@@ -119,7 +119,7 @@ def test_distribution_of_a_metric_with_negative_values(release: pw.Evaluation):
 
 @pytest.mark.parametrize("side", ["ideal", "actual"])
 def test_clusters_are_bounded_and_name_the_costliest(release: pw.Evaluation, side: str):
-    chart = release.plot.clusters(side=side, named=3)
+    chart = release.plot.clusters(side=side, limit=3)
     drawn = rows(chart)
     bubbles, names = [r for r in drawn if "spoken" in r], [r for r in drawn if "align" in r]
     assert len(bubbles) == 300

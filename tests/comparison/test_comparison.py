@@ -50,7 +50,7 @@ def alone(name):
 
 
 def test_values_are_those_of_separate_evaluations(three):
-    for row in three.overall.to_dicts():
+    for row in three.by_variant().to_dicts():
         single = alone(row["variant"])
         assert three[row["variant"]].overall == single.overall
         for name in METRICS:
@@ -146,7 +146,7 @@ def test_different_items_are_said_and_can_be_shared(three):
     variants = {name: data.releases[name] for name in names}
     shared = pw.compare(ideal=data.truth, variants=variants, on="shared", outside="wrong")
     assert shared.notes == ("All variants are evaluated on the 9,752 items that the truth and every variant have.",)
-    assert {row["items"] for row in shared.overall.to_dicts()} == {9752}
+    assert {row["items"] for row in shared.by_variant().to_dicts()} == {9752}
     items = {r["item"] for r in shared[names[0]].by_item().to_dicts()}
     import duckdb
 
@@ -251,11 +251,11 @@ def test_changes_name_what_happened(small):
 def test_movers_are_ranked_by_what_they_contribute(small):
     ideal, old, new = small
     comparison = pw.compare(ideal=ideal, variants={"old": old, "new": new})
-    assert [row["ideal_cluster"] for row in comparison.worst("recall").to_dicts()] == [2]
-    assert [row["ideal_cluster"] for row in comparison.best("recall").to_dicts()] == [1]
-    assert [row["ideal_cluster"] for row in comparison.worst("over_merge_rate", 1).to_dicts()] == [4]
+    assert [row["ideal_cluster"] for row in comparison.losses("recall").to_dicts()] == [2]
+    assert [row["ideal_cluster"] for row in comparison.gains("recall").to_dicts()] == [1]
+    assert [row["ideal_cluster"] for row in comparison.losses("over_merge_rate", 1).to_dicts()] == [4]
     with pytest.raises(UsageError, match="by_ideal_cluster"):
-        comparison.worst("prevalence")
+        comparison.losses("prevalence")
 
 
 def test_identical_variants_differ_in_nothing(small):
@@ -342,7 +342,7 @@ def test_a_baseline_chooses_the_pairs(small):
 def test_without_intervals(small):
     ideal, old, new = small
     comparison = pw.compare(ideal=ideal, variants={"old": old, "new": new}, intervals=False)
-    assert not any(c.endswith(("_low", "_high")) for c in comparison.overall.columns)
+    assert not any(c.endswith(("_low", "_high")) for c in comparison.by_variant().columns)
     assert not {"p_value", "delta_low"} & set(comparison.deltas().columns)
     assert "±" not in repr(comparison)
 

@@ -15,7 +15,7 @@ from pointwise.cli import app
 from pointwise.comparison.comparing import compare
 from pointwise.comparison.comparison import Comparison
 from pointwise.report import sentences
-from pointwise.report.grids import MOST_TEXT, clip
+from pointwise.report.grids import MOST_TEXT, shorten
 from pointwise.text.values import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -295,7 +295,7 @@ def test_hostile_variants_show_as_text(browser: Browser, hostile_compared: Path)
 
 
 def test_long_values_are_cut():
-    value = clip("x" * 10_000)
+    value = shorten("x" * 10_000)
     assert len(value.text) == MOST_TEXT
     assert value.full == "10,000 characters"
 

@@ -14,8 +14,9 @@ import pointwise as pw
 from pointwise.core.metrics import METRICS
 from pointwise.core.sample import UNKNOWN
 from pointwise.errors import NotFoundError, UsageError
+from pointwise.text.values import name_interval
 from pointwise.uncertainty.bootstrap import find_ends, resample
-from pointwise.uncertainty.intervals import adjust_p_values, name_interval, two_sided_p_value
+from pointwise.uncertainty.intervals import adjust_p_values, two_sided_p_value
 from reference import beta_quantile, reference_ends, sums_by_cluster
 
 

@@ -1,10 +1,11 @@
-"""Drill-down: what one item sees, and what a cluster breaks into."""
+"""Explanations: what one item sees, and what a cluster breaks into."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -19,19 +20,27 @@ from pointwise.columns import (
     IDEAL_ITEMS,
     IDEAL_WEIGHT,
     ITEM,
+    ITEM_SIZES,
     ITEMS,
     SHARE,
     TN,
     TP,
     WEIGHT,
+    Column,
+    Kind,
+    keys,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import measure
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
-from pointwise.text.terminal import draw_table
-from pointwise.text.values import format_count, format_metric, format_weight
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_count, format_value, format_weight
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -51,69 +60,144 @@ class ItemSet:
         return shown if more == 0 else f"{shown} and {more:,} more"
 
 
-@dataclass(frozen=True)
-class ItemExplanation:
-    """How the two clusterings differ from the perspective of one item.
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
+    """What is behind the numbers of one item or one cluster: its parts, a row each.
+
+    Args:
+        subject: "item", "ideal_cluster" or "actual_cluster".
+        key: Its id.
+        items: How many common items it is.
+        weight: Their weight.
+        ideal_cluster: The ideal cluster of the item; of an actual cluster, the one that most of it comes from.
+        actual_cluster: The actual cluster of the item; of an ideal cluster, the one that holds most of it.
+        matrix: The 2x2 confusion matrix of these two clusters: the weights TP, FP, FN and TN.
+        metrics: The values of metrics; of a cluster, averaged over its items.
+        shown: The metrics that were asked for.
+    """
+
+    subject: str
+    key: Any
+    items: int
+    weight: float
+    ideal_cluster: Any
+    actual_cluster: Any
+    matrix: Mapping[str, float]
+    metrics: Mapping[str, float | None]
+    shown: tuple[str, ...]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that is known by name, with the parts inside."""
+
+
+_SETS = {
+    "true_positives": "together, rightly (TP)",
+    "false_positives": "together, wrongly (FP)",
+    "false_negatives": "apart, wrongly (FN)",
+    "true_negatives": "apart, rightly (TN)",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class ItemExplanation(Explanation):
+    """How the two clusterings differ from the perspective of one item: four sets of items.
 
     An item is one of its own true positives.
     """
 
-    item: Any
-    weight: float
-    ideal_cluster: Any
-    actual_cluster: Any
     true_positives: ItemSet
     false_positives: ItemSet
     false_negatives: ItemSet
     true_negatives: ItemSet
-    metrics: Mapping[str, float | None]
-    shown: tuple[str, ...] = ()  # the metrics that are printed
 
     @property
-    def matrix(self) -> dict[str, float]:
-        """The 2x2 confusion matrix: the weights of the four sets."""
-        sets = (self.true_positives, self.false_positives, self.false_negatives, self.true_negatives)
-        return dict(zip((TP, FP, FN, TN), (s.weight for s in sets), strict=True))
+    def item(self) -> Any:
+        """The item."""
+        return self.key
 
-    def __str__(self) -> str:
-        """Draw the four sets and the metrics."""
-        names = {
-            "together, rightly (TP)": self.true_positives,
-            "together, wrongly (FP)": self.false_positives,
-            "apart, wrongly (FN)": self.false_negatives,
-            "apart, rightly (TN)": self.true_negatives,
-        }
-        rows = [{"set": name, ITEMS: s.count, WEIGHT: s.weight, "which": str(s)} for name, s in names.items()]
+    @property
+    def sets(self) -> dict[str, ItemSet]:
+        """The four sets by name."""
+        return {name: getattr(self, name) for name in _SETS}
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys("set"), Column("count", Kind.COUNT), ITEM_SIZES[1], Column(ITEMS))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per set: its size, and some of its items."""
+        return [
+            {"set": name, "count": found.count, WEIGHT: found.weight, ITEMS: list(found.items)}
+            for name, found in self.sets.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that is known by name, with the sets inside."""
+        known = {ITEM: self.item, WEIGHT: self.weight, IDEAL: self.ideal_cluster, ACTUAL: self.actual_cluster}
+        sets = {row.pop("set"): row for row in self.to_dicts()}
+        return {**known, **sets, "metrics": dict(self.metrics)}
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the four sets in words, and the metrics."""
+        rows = [
+            {"set": _SETS[name], ITEMS: found.count, WEIGHT: found.weight, "which": str(found)}
+            for name, found in self.sets.items()
+        ]
         title = (
             f"Item {self.item} (weight {format_weight(self.weight)}): ideal cluster {self.ideal_cluster}, "
             f"actual cluster {self.actual_cluster}"
         )
-        values = {name: self.metrics[name] for name in self.shown}
-        note = ", ".join(f"{n} {'–' if v is None else format_metric(v)}" for n, v in values.items())
-        return draw_table(title, list(rows[0]), rows, note=note)
-
-    __repr__ = __str__
+        note = ", ".join(f"{name} {format_value(Kind.METRIC, self.metrics[name])}" for name in self.shown)
+        return Drawing(title, (*keys("set"), *ITEM_SIZES[:2], Column("which")), rows, note)
 
 
-@dataclass(frozen=True)
-class ClusterExplanation:
-    """The cells that a cluster breaks into, heaviest first."""
+@dataclass(frozen=True, repr=False)
+class ClusterExplanation(Explanation):
+    """The cells that a cluster breaks into, heaviest first.
 
-    side: str  # "ideal" or "actual"
-    cluster: Any
-    items: int
-    weight: float
+    Args:
+        cells: The cells.
+        limit: How many of them a drawing shows.
+    """
+
     cells: MetricTable
+    limit: int
 
-    def __str__(self) -> str:
-        """Draw the cells."""
+    @property
+    def cluster(self) -> Any:
+        """The cluster."""
+        return self.key
+
+    @property
+    def side(self) -> str:
+        """Which clustering it belongs to: "ideal" or "actual"."""
+        return "ideal" if self.subject == IDEAL else "actual"
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return self.cells.describe()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per cell."""
+        return self.cells.to_dicts()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the cells as a PyArrow table."""
+        return self.cells.to_arrow()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that is known by name, with the cells inside."""
+        sizes = {ITEMS: self.items, WEIGHT: self.weight, "metrics": dict(self.metrics)}
+        return {"side": self.side, "cluster": self.cluster, **sizes, "cells": self.to_dicts()}
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the heaviest cells."""
         other = "actual" if self.side == "ideal" else "ideal"
         size = f"{format_count(self.items, 'item')}, weight {format_weight(self.weight)}"
         parts = format_count(len(self.cells), f"{other} cluster")
         title = f"The {self.side} cluster {self.cluster} ({size}) lies in {parts}."
-        return repr(replace(self.cells, title=title))
-
-    __repr__ = __str__
+        return replace(self.cells.drawing(self.limit), title=title)
 
 
 def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limit: int) -> ItemExplanation:
@@ -134,7 +218,9 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
 
     fp_items, fn_items = cell[ACTUAL_ITEMS] - cell[ITEMS], cell[IDEAL_ITEMS] - cell[ITEMS]
     return ItemExplanation(
-        item=row[ITEM],
+        subject=ITEM,
+        key=row[ITEM],
+        items=1,
         weight=row[WEIGHT],
         ideal_cluster=row[IDEAL],
         actual_cluster=row[ACTUAL],
@@ -142,22 +228,38 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
         false_positives=sample(~same_ideal & same_actual, fp_items, cell[FP]),
         false_negatives=sample(same_ideal & ~same_actual, fn_items, cell[FN]),
         true_negatives=ItemSet((), evidence.totals.items - cell[IDEAL_ITEMS] - fp_items, cell[TN]),
+        matrix={name: cell[name] for name in (TP, FP, FN, TN)},
         metrics={m.name: cell[m.name] for m in metrics},
         shown=tuple(m.name for m in own),
     )
 
 
-def explain_cluster(evidence: Evidence, side: str, cluster: Any, metrics: Sequence[Metric]) -> ClusterExplanation:
-    """Show the cells that an ideal or actual cluster breaks into."""
+def explain_cluster(
+    evidence: Evidence, side: str, cluster: Any, metrics: Sequence[Metric], *, limit: int
+) -> ClusterExplanation:
+    """Show the cells that an ideal or actual cluster breaks into; a drawing shows at most `limit` of them."""
     kind, other = ("ideal", ACTUAL) if side == IDEAL else ("actual", IDEAL)
     cells = evidence.measured(metrics).filter(nw.col(side) == evidence.key(side, cluster))
-    sums = cells.select(nw.col(ITEMS).sum(), nw.col(WEIGHT).sum())
-    total = only_row(sums, evidence.engine)
+    total = only_row(evidence.lift(cells, (), metrics), evidence.engine)
     if not total[ITEMS]:
         raise NotFoundError(f"There is no {kind} cluster {cluster!r} with common items.")
     share = (nw.col(WEIGHT) / total[WEIGHT]).alias(SHARE)
     values = [m.name for m in metrics if not m.means]
-    columns = (other, ITEMS, WEIGHT, SHARE, IDEAL_WEIGHT, ACTUAL_WEIGHT, *values)
-    frame = cells.with_columns(share).select(*columns)
-    table = MetricTable("Cells", frame, evidence.engine, order=((WEIGHT, True), (other, False)))
-    return ClusterExplanation(kind, cluster, int(total[ITEMS]), total[WEIGHT], table)
+    weights = [Column(name, Kind.WEIGHT) for name in (IDEAL_WEIGHT, ACTUAL_WEIGHT)]
+    described = (*keys(other), *ITEM_SIZES, *weights, *(Column(name, Kind.METRIC) for name in values))
+    order = ((WEIGHT, True), (other, False))
+    table = MetricTable("Cells", cells.with_columns(share), evidence.engine, described, order=order)
+    heaviest = only_row(cells.sort(WEIGHT, other, descending=[True, False]).head(1), evidence.engine)
+    return ClusterExplanation(
+        subject=side,
+        key=heaviest[side],
+        items=total[ITEMS],
+        weight=total[WEIGHT],
+        ideal_cluster=heaviest[IDEAL],
+        actual_cluster=heaviest[ACTUAL],
+        matrix={name: heaviest[name] for name in (TP, FP, FN, TN)},
+        metrics={m.name: total[m.name] for m in metrics},
+        shown=tuple(m.name for m in metrics),
+        cells=table,
+        limit=limit,
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
-from pointwise.answers.tables import MetricTable, Overall
+from pointwise.answers.tables import MetricTable, Overall, metric_columns
 from pointwise.columns import (
     ACTUAL,
     FN,
@@ -18,14 +17,22 @@ from pointwise.columns import (
     IDEAL,
     IDEAL_CLUSTERS,
     ITEM,
+    ITEM_SIZES,
     ITEMS,
     LOW,
     SHARE,
+    SLICE,
     TN,
     TP,
     UNDEFINED,
+    VALUE,
     WEIGHT,
+    Column,
+    Kind,
+    given_name,
     inside,
+    keys,
+    undrawn,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, sum_up
@@ -35,6 +42,9 @@ from pointwise.engines.turns import later
 from pointwise.errors import UsageError
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals, read_intervals
+
+_LABELS = (SLICE, VALUE)  # of a slice; they give way to a column of the items that is called so
+_NUMBER, _BAND = "_number", "_band_{}"  # what tables of slices are ordered by
 
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
@@ -65,7 +75,8 @@ def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) 
     """Average metrics over the common items of every ideal or actual cluster."""
     frame = evidence.lift(evidence.measured(metrics), (side,), metrics)
     title = "Ideal clusters" if side == IDEAL else "Actual clusters"
-    return MetricTable(title, frame, evidence.engine, order=((WEIGHT, True), (side, False)))
+    described = (*keys(side), *ITEM_SIZES, *(c for m in metrics for c in metric_columns(m)))
+    return MetricTable(title, frame, evidence.engine, described, order=((WEIGHT, True), (side, False)))
 
 
 def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable:
@@ -75,50 +86,83 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     items = evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
     frame = items.join(measured, on=[IDEAL, ACTUAL], how="inner")
     share = (nw.col(WEIGHT) / evidence.common_weight).alias(SHARE)
-    columns = (ITEM, IDEAL, ACTUAL, WEIGHT, SHARE, TP, FP, FN, TN, *values)
-    return MetricTable("Items", frame.with_columns(share).select(*columns), evidence.engine, quiet=(SHARE,))
+    weights = [Column(name, Kind.WEIGHT) for name in (TP, FP, FN, TN)]
+    sizes = undrawn(ITEM_SIZES[1:], (SHARE,))
+    described = (*keys(ITEM, IDEAL, ACTUAL), *sizes, *weights, *(Column(name, Kind.METRIC) for name in values))
+    return MetricTable("Items", frame.with_columns(share), evidence.engine, described)
 
 
 def tabulate_slices(
     evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, confidence: float | None = None
 ) -> MetricTable:
-    """Average metrics over slices, with intervals for a confidence; several slicings stand below one another."""
+    """Average metrics over slices, with intervals for a confidence; several slicings stand below one another.
+
+    Returns:
+        The slicing that a row belongs to (`slice`), which slice of it (`value`, as text), a column per key of any
+        slicing, sizes and metrics. One slicing is drawn by its keys, several by `slice` and `value`.
+    """
+    intervals = confidence is not None
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
-    if len(cuts) == 1:
-        return _tabulate_slicing(evidence, cuts[0], metrics, confidence=confidence)
-    return list_slices(evidence, specs, metrics, confidence=confidence)
+    check_slices(cuts, metrics)
+    frames = [_lift_slicing(evidence, cut, metrics, confidence) for cut in cuts]
+    names = list(dict.fromkeys(key.column for cut in cuts for key in cut.keys))
+    bands = [_BAND.format(n) for n in range(max(len(band_keys(cut)) for cut in cuts))]
+    sizes = [*ITEM_SIZES, *([Column(IDEAL_CLUSTERS, Kind.COUNT)] if intervals else [])]
+    values = [*sizes, *(c for m in metrics for c in metric_columns(m, intervals=intervals))]
+    rows = _stack_slicings(cuts, frames, (*names, *bands), [c.name for c in values])
+    order = ((_NUMBER, False), *((name, False) for name in bands), (WEIGHT, True), *((name, False) for name in names))
+    # The share says it too, and intervals need the room.
+    described = undrawn((*slice_columns(cuts), *values), (WEIGHT,) if intervals else ())
+    shown = confidence or CONFIDENCE
+    title = evidence.sample.title(name_slices(cuts))
+    return MetricTable(title, rows, evidence.engine, described, order=order, confidence=shown)
 
 
-def list_slices(
-    evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, confidence: float | None = None
-) -> MetricTable:
-    """Average metrics over slices, which the columns `slice` and `value` name; with intervals for a confidence."""
-    cuts = [read_slicing(spec, evidence.slice_schema) for spec in specs]
-    return _side_by_side(cuts, [_tabulate_slicing(evidence, cut, metrics, confidence=confidence) for cut in cuts])
+def _stack_slicings(
+    cuts: Sequence[Slicing], frames: Sequence[nw.LazyFrame], names: Sequence[str], values: Sequence[str]
+) -> nw.LazyFrame:
+    """Put slicings below one another; the columns in `names` are empty where a slicing lacks them."""
+    schemas = [frame.collect_schema() for frame in frames]
+    types = {name: kind for schema in reversed(schemas) for name, kind in schema.items()}
+    unlike = [name for schema in schemas for name in names if schema.get(name, types[name]) != types[name]]
+    if unlike:
+        name = given_name(unlike[0])
+        raise UsageError(f"Two slices are called {name!r} and have values of different types. Rename one of them.")
+    parts = []
+    for number, (cut, frame, schema) in enumerate(zip(cuts, frames, schemas, strict=True)):
+        labels = {_NUMBER: nw.lit(number), SLICE: nw.lit(cut.name), VALUE: _as_text(cut)}
+        own = {n: nw.col(n) if n in schema else nw.lit(None).cast(types[n]) for n in names}
+        parts.append(frame.select(*(column.alias(n) for n, column in (labels | own).items()), *values))
+    return nw.concat(parts)
 
 
-def _tabulate_slicing(
-    evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], *, confidence: float | None
-) -> MetricTable:
-    check_names(cut.names, metrics)
-    names = [key.column for key in cut.keys]
-    frame = _lift_slices(evidence, cut, metrics, confidence)
-    title = evidence.sample.title(f"Slices by {cut.name}")
-    quiet = () if confidence is None else (WEIGHT,)  # the share says it too, and intervals need the room
-    made = partial(
-        MetricTable, title, engine=evidence.engine, quiet=quiet, keys=cut.names, confidence=confidence or CONFIDENCE
-    )
-    bands = band_keys(cut)
+def slice_columns(cuts: Sequence[Slicing]) -> tuple[Column, ...]:
+    """Describe the columns that say which slice a row is: one slicing is drawn by its keys, several by two columns."""
+    names = dict.fromkeys(name for cut in cuts for name in cut.names)
+    labels = [label for label in _LABELS if label not in {name.lower() for name in names}]
+    described = (*keys(*labels), *keys(*names, is_given=True))
+    return undrawn(described, labels if len(cuts) == 1 else tuple(names))
+
+
+def name_slices(cuts: Sequence[Slicing]) -> str:
+    """Say what a table of slices is about."""
+    return f"Slices by {cuts[0].name}" if len(cuts) == 1 else "Slices"
+
+
+def _lift_slicing(
+    evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None
+) -> nw.LazyFrame:
+    """Average metrics over the slices of one slicing; bands of sizes have their names and what to order them by."""
+    bands, frame = band_keys(cut), _estimate_slicing(evidence, cut, metrics, confidence)
     if not bands:
-        return made(frame=frame, order=((WEIGHT, True), *((name, False) for name in names)))
-    starts = {name: f"_{name}_start" for name in bands}
-    frame = frame.with_columns(*(nw.col(name).alias(start) for name, start in starts.items()))
-    frame = frame.with_columns(*(band_label(name).alias(name) for name in bands))
-    order = tuple((starts.get(name, name), False) for name in names)
-    return made(frame=frame, order=order, hidden=tuple(starts.values()))
+        return frame
+    frame = frame.with_columns(*(nw.col(name).alias(_BAND.format(n)) for n, name in enumerate(bands)))
+    return frame.with_columns(*(band_label(name).alias(name) for name in bands))
 
 
-def _lift_slices(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None) -> nw.LazyFrame:
+def _estimate_slicing(
+    evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None
+) -> nw.LazyFrame:
     names, rows = [key.column for key in cut.keys], slice_cells(evidence, cut, metrics)
     if confidence is None:
         return evidence.estimate(rows, names, metrics)
@@ -167,43 +211,30 @@ def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
     return [column for key in keys for column in key.columns or ()]
 
 
-def _side_by_side(cuts: Sequence[Slicing], tables: Sequence[MetricTable]) -> MetricTable:
-    parts = []
-    for number, (cut, table) in enumerate(zip(cuts, tables, strict=True)):
-        names = [key.column for key in cut.keys]
-        value = _as_text(names)
-        labels = (nw.lit(cut.name).alias("slice"), value.alias("value"), nw.lit(number).alias("_number"))
-        others = (c for c in table.columns if c not in cut.names)
-        parts.append(table.frame.select(*labels, *others))
-    order = (("_number", False), (WEIGHT, True), ("value", False))
-    first = tables[0]
-    return MetricTable(
-        "Slices",
-        nw.concat(parts),
-        first.engine,
-        order=order,
-        hidden=("_number",),
-        quiet=first.quiet,
-        keys=("value",),
-        confidence=first.confidence,
-    )
-
-
-def _as_text(names: Sequence[str]) -> nw.Expr:
+def _as_text(cut: Slicing) -> nw.Expr:
     """Write the values that make a slice as one; that of one column is missing where the column's is."""
-    texts = [nw.col(name).cast(nw.String) for name in names]
+    texts = [nw.col(key.column).cast(nw.String) for key in cut.keys]
     if len(texts) == 1:
         return texts[0]
     named = [nw.when(text.is_null()).then(nw.lit(MISSING)).otherwise(text) for text in texts]
     return nw.concat_str(named, separator=", ")
 
 
-def check_names(names: Sequence[str], metrics: Sequence[Metric]) -> None:
+def check_slices(cuts: Sequence[Slicing], metrics: Sequence[Metric], *, taken: Sequence[str] = ()) -> None:
     """Refuse slices whose names are columns of their table already."""
-    taken = {ITEMS, WEIGHT, SHARE, IDEAL, ACTUAL, IDEAL_CLUSTERS, *(c for m in metrics for c in columns_of(m))}
-    taken |= {m.name + end for m in metrics for end in (LOW, HIGH)}
-    if len({n.lower() for n in names}) < len(names):
-        raise UsageError(f"A slice crosses a column with itself: {', '.join(names)}.")
-    clash = [name for name in names if name.lower() in taken]
-    if clash:
-        raise UsageError(f"A slice cannot be called {clash[0]!r}, as a column of its table is. Rename the column.")
+    sizes = (ITEMS, WEIGHT, SHARE, IDEAL, ACTUAL, IDEAL_CLUSTERS, *(_LABELS if len(cuts) > 1 else ()))
+    values = (name for m in metrics for name in (*columns_of(m), m.name + LOW, m.name + HIGH))
+    occupied = {*taken, *sizes, *values}
+    spelled: dict[str, str] = {}
+    for cut in cuts:
+        names = cut.names
+        if len({name.lower() for name in names}) < len(names):
+            raise UsageError(f"A slice crosses a column with itself: {', '.join(names)}.")
+        for name in names:
+            if name.lower() in occupied:
+                raise UsageError(
+                    f"A slice cannot be called {name!r}, as a column of its table is. Rename the column, or give the "
+                    f"slice a name: ('my_{name}', pw.col({name!r}))."
+                )
+            if spelled.setdefault(name.lower(), name) != name:
+                raise UsageError(f"Slices cannot be told apart by capital letters: {spelled[name.lower()]}, {name}.")

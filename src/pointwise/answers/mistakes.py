@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby, islice
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 
@@ -22,20 +22,18 @@ from pointwise.columns import (
     ITEMS,
     TP,
     WEIGHT,
+    Column,
+    Kind,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
 from pointwise.engines.queries import count, from_rows
 from pointwise.errors import UsageError
-from pointwise.text.terminal import draw_html, draw_table
-from pointwise.text.values import format_count, format_metric, format_share, format_weight
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_count, format_metric, format_weight
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
-Kind = Literal["over-merge", "under-merge", "both"]
+MistakeKind = Literal["over-merge", "under-merge", "outside", "both"]
 
 OVER_MERGE = "over-merge"
 UNDER_MERGE = "under-merge"
@@ -122,18 +120,20 @@ class Rest:
 
 
 @dataclass(frozen=True, repr=False)
-class Mistakes(Sequence[Mistake]):
-    """Mistakes, dearest first. With the rest they add up to the rates.
+class Mistakes(Result, Sequence[Mistake]):
+    """Mistakes, costliest first. With the rest they add up to the rates.
 
     Args:
-        mistakes: The dearest ones.
+        mistakes: The costliest ones.
         rates: The overall rates that they are part of.
         rest: What is not listed, per rate.
+        kind: Which mistakes were asked for. Those of the kind "outside" are only a part of their rate.
     """
 
     mistakes: tuple[Mistake, ...]
     rates: Mapping[str, float]
     rest: tuple[Rest, ...]
+    kind: MistakeKind = "both"
 
     def __len__(self) -> int:
         """Count the mistakes listed."""
@@ -143,88 +143,73 @@ class Mistakes(Sequence[Mistake]):
         """Return one of the mistakes listed, or several."""
         return self.mistakes[index]
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of the facts that `to_dicts` gives of a mistake."""
-        return list(_FIELDS)
+    def __iter__(self) -> Iterator[Mistake]:
+        """Go through the mistakes listed."""
+        return iter(self.mistakes)
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return COLUMNS
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the mistakes listed as dictionaries."""
         return [mistake.to_dict() for mistake in self.mistakes]
 
-    def to_arrow(self) -> pa.Table:
-        """Return the mistakes listed as a PyArrow table; ids are text where they are of several types."""
-        import pyarrow as pa
-
-        return pa.table({name: _as_array(values) for name, values in self._columns().items()})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the mistakes listed as a pandas data frame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the mistakes listed as a Polars data frame."""
-        import polars as pl
-
-        return pl.DataFrame(self.to_arrow())
-
-    def _columns(self) -> dict[str, list[Any]]:
-        rows = self.to_dicts()
-        return {name: [row[name] for row in rows] for name in _FIELDS}
-
-    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the mistakes as sentences, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
+        title = f"Mistakes with members outside the truth, part of {rates}" if self.kind == OUTSIDE else ""
         rows = [_row(m.kind, m.cost, m.share, str(m)) for m in self.mistakes]
         for rest in self.rest:
             if rest.count:
-                kind = OVER_MERGE if rest.rate == _RATES[OVER_MERGE] else UNDER_MERGE
+                kind = next(k for k in (self.kind, OVER_MERGE, UNDER_MERGE) if _RATES.get(k) == rest.rate)
                 rows.append(_row(kind, rest.cost, rest.share, f"{rest.count:,} more"))
-        note = "" if rows else "There are none."
-        return f"Mistakes that make up {rates}", ["kind", "cost", "of the rate", "what happened"], rows, note
-
-    def __repr__(self) -> str:
-        """Draw the mistakes as sentences, with what each costs."""
-        title, columns, rows, note = self._drawn()
-        return draw_table(title, columns, rows, note=note) if rows else f"{title}\n{note}"
-
-    def _repr_html_(self) -> str:
-        title, columns, rows, note = self._drawn()
-        return draw_html(title, columns, rows, note=note)
+        return Drawing(title or f"Mistakes that make up {rates}", DRAWN, rows, "" if rows else "There are none.")
 
 
-_FIELDS = tuple(Mistake("", "", 0.0, Part("", 0, 0.0), Part("", 0, 0.0), 0.0, 0.0).to_dict())
+DRAWN = (Column("kind"), Column("cost", Kind.METRIC), Column("of the rate", Kind.SHARE), Column("what happened"))
+"""What a drawing shows of a mistake."""
+
+COLUMNS = (
+    Column("kind"),
+    Column("cost", Kind.METRIC),
+    Column("share_of_rate", Kind.SHARE),
+    Column("cluster"),
+    Column("cluster_weight", Kind.WEIGHT),
+    *(
+        Column(f"{part}_{name}", kind)
+        for part in ("first", "second")
+        for name, kind in {
+            "cluster": Kind.TEXT,
+            "items": Kind.COUNT,
+            "weight": Kind.WEIGHT,
+            "examples": Kind.TEXT,
+        }.items()
+    ),
+)
+"""What is known of a mistake."""
 
 
 def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
-    return {"kind": kind, "cost": cost, "of the rate": format_share(share), "what happened": text}
+    return dict(zip((column.name for column in DRAWN), (kind, cost, share, text), strict=True))
 
 
-def _as_array(values: list[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values])
-
-
-def find_mistakes(evidence: Evidence, n: int, kind: Kind) -> Mistakes:
-    """Rank the mistakes by what they cost, and list the first `n`."""
-    if kind not in get_args(Kind):
-        raise UsageError(f"kind={kind!r} is not one of {', '.join(map(repr, get_args(Kind)))}.")
-    if n < 1:
-        raise UsageError(f"n={n!r}: list at least one mistake.")
+def find_mistakes(evidence: Evidence, limit: int, kind: MistakeKind) -> Mistakes:
+    """Rank the mistakes by what they cost, and list the first ones."""
+    if kind not in get_args(MistakeKind):
+        raise UsageError(f"kind={kind!r} is not one of {', '.join(map(repr, get_args(MistakeKind)))}.")
+    if limit < 1:
+        raise UsageError(f"limit={limit!r}: list at least one mistake.")
     kinds = (OVER_MERGE, UNDER_MERGE) if kind == "both" else (kind,)
     metrics = find_metrics([_RATES[k] for k in kinds])
     evidence.sample.check(metrics)
     overall = lift_overall(evidence, metrics)
     rates = {_RATES[k]: overall[_RATES[k]] for k in kinds}
     sides = [_Side(evidence, k) for k in kinds]
-    ranked = heapq.merge(*(side.ranked(n) for side in sides), key=lambda found: -found.cost)
-    listed = _with_examples(evidence, list(islice(ranked, n)))
+    ranked = heapq.merge(*(side.ranked(limit) for side in sides), key=lambda found: -found.cost)
+    listed = _with_examples(evidence, list(islice(ranked, limit)))
     mistakes = tuple(_finished(found, rates) for found in listed)
-    rest = tuple(_rest(_RATES[side.kind], side.count(), mistakes, rates) for side in sides)
-    return Mistakes(mistakes, rates, rest)
+    return Mistakes(mistakes, rates, tuple(_rest(side, mistakes, rates) for side in sides), kind)
 
 
 def _finished(mistake: Mistake, rates: Mapping[str, float]) -> Mistake:
@@ -232,11 +217,12 @@ def _finished(mistake: Mistake, rates: Mapping[str, float]) -> Mistake:
     return replace(mistake, share=mistake.cost / rate)
 
 
-def _rest(rate: str, total: int, mistakes: Sequence[Mistake], rates: Mapping[str, float]) -> Rest:
-    costs = [m.cost for m in mistakes if _RATES[m.kind] == rate]
-    count = total - len(costs)
-    cost = max(0.0, rates[rate] - math.fsum(costs)) if count else 0.0
-    return Rest(rate, count, cost, cost / rates[rate] if rates[rate] else 0.0)
+def _rest(side: _Side, mistakes: Sequence[Mistake], rates: Mapping[str, float]) -> Rest:
+    name = _RATES[side.kind]
+    costs = [m.cost for m in mistakes if _RATES[m.kind] == name]
+    count, rate = side.count() - len(costs), rates[name]
+    cost = max(0.0, side.total_cost(rate) - math.fsum(costs)) if count else 0.0
+    return Rest(name, count, cost, cost / rate if rate else 0.0)
 
 
 class _Side:
@@ -258,20 +244,28 @@ class _Side:
         self.cells = evidence.sample.expand(evidence.cells)
 
     def ranked(self, n: int) -> Iterator[Mistake]:
-        """Yield the dearest mistakes, at least n of them if there are so many, dearest first."""
-        found = [self._pairs(n)]
-        if self.kind == OVER_MERGE:
+        """Yield the costliest mistakes, at least n of them if there are so many, costliest first."""
+        found = [] if self.kind == OUTSIDE else [self._pairs(n)]
+        if self.kind != UNDER_MERGE:
             found.append(self._outside(n))
         return heapq.merge(*found, key=lambda mistake: -mistake.cost)
 
+    def total_cost(self, rate: float) -> float:
+        """Sum what all mistakes of this kind cost: the whole rate, unless they are only the outside ones."""
+        if self.kind != OUTSIDE:
+            return rate
+        costs = self._outside_cells().select(self._outside_cost().alias(_COST)).select(nw.col(_COST).sum())
+        return float(self.evidence.engine.collect(costs)[_COST][0].as_py() or 0.0)
+
     def count(self) -> int:
         """Count all mistakes of this kind."""
+        outside = 0 if self.kind == UNDER_MERGE else count(self._outside_cells(), self.evidence.engine)
+        return outside if self.kind == OUTSIDE else outside + self._count_pairs()
+
+    def _count_pairs(self) -> int:
         sizes = self._clusters().group_by(_CELLS).agg(nw.len().alias("clusters"))
         rows = self.evidence.engine.collect(sizes).to_pylist()
-        pairs = sum(int(row["clusters"]) * (int(row[_CELLS]) * (int(row[_CELLS]) - 1) // 2) for row in rows)
-        if self.kind != OVER_MERGE:
-            return pairs
-        return pairs + count(self._outside_cells(), self.evidence.engine)
+        return sum(int(row["clusters"]) * (int(row[_CELLS]) * (int(row[_CELLS]) - 1) // 2) for row in rows)
 
     def _clusters(self) -> nw.LazyFrame:
         sums = self.evidence.cells.group_by(self.side).agg(nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST))
@@ -336,7 +330,7 @@ class _Side:
         return rows
 
     def _best_first(self, groups: list[list[dict[str, Any]]]) -> Iterator[Mistake]:
-        """Yield the pairs of cells of every cluster, whose cells are sorted by weight, dearest first."""
+        """Yield the pairs of cells of every cluster, whose cells are sorted by weight, costliest first."""
         heap: list[tuple[float, int, int, int]] = []
 
         def push(group: int, i: int, j: int) -> None:
@@ -369,13 +363,15 @@ class _Side:
         # Counts decide, because they are exact.
         return joined.filter(nw.col(ACTUAL_ITEMS) > nw.col(_COMMON_ITEMS))
 
+    def _outside_cost(self) -> nw.Expr:
+        others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
+        return nw.col(TP) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.common_weight)
+
     def _outside(self, n: int) -> Iterator[Mistake]:
         """Find the cells that outside members cost most."""
-        others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
-        cost = nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.estimated_weight)
-        dearest = self._outside_cells().with_columns(cost.alias(_COST))
-        dearest = dearest.sort(_COST, ACTUAL, IDEAL, descending=[True, False, False]).head(n)
-        for row in self.evidence.engine.collect(dearest).to_pylist():
+        costliest = self._outside_cells().with_columns(self._outside_cost().alias(_COST))
+        costliest = costliest.sort(_COST, ACTUAL, IDEAL, descending=[True, False, False]).head(n)
+        for row in self.evidence.engine.collect(costliest).to_pylist():
             inside = Part(row[IDEAL], int(row[ITEMS]), row[TP])
             items, weight = int(row[ACTUAL_ITEMS] - row[_COMMON_ITEMS]), row[ACTUAL_WEIGHT] - row[_COMMON_WEIGHT]
             yield Mistake(OUTSIDE, row[ACTUAL], row[ACTUAL_WEIGHT], inside, Part(None, items, weight), row[_COST], 0.0)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pointwise.answers.explanations import ClusterExplanation, ItemExplanation
+from pointwise.answers.explanations import Explanation
 from pointwise.charts.style import (
     ACTUAL_COLOR,
     IDEAL_COLOR,
     INK,
     LayeredChart,
     base,
-    clip,
     compose,
+    shorten,
 )
-from pointwise.columns import ACTUAL, IDEAL
+from pointwise.columns import FN, FP, ITEM, TN, TP
 from pointwise.errors import UsageError
 from pointwise.text.values import format_share, format_weight
 
@@ -98,24 +98,14 @@ def venn(
         actual_cluster: An actual cluster, drawn with the ideal cluster that most of it comes from.
     """
     found = evaluation.explain(item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster, limit=1)
-    sets = _sets_of_item(found) if isinstance(found, ItemExplanation) else _sets_of_cluster(evaluation, found)
-    return draw_venn(sets)
+    return draw_venn(_sets_of(found))
 
 
-def _sets_of_item(found: ItemExplanation) -> Sets:
-    parts = (found.true_positives, found.false_positives, found.false_negatives, found.true_negatives)
-    weights = (part.weight for part in parts)
-    return Sets(f"Item {clip(found.item)}", clip(found.ideal_cluster), clip(found.actual_cluster), *weights)
-
-
-def _sets_of_cluster(evaluation: Evaluation, found: ClusterExplanation) -> Sets:
-    cell = found.cells.head(1).to_dicts()[0]
-    tp, ideal, actual = cell["weight"], cell["ideal_weight"], cell["actual_weight"]
-    tn = max(0.0, evaluation.evidence.totals.weight - ideal - actual + tp)
-    other = ACTUAL if found.side == "ideal" else IDEAL
-    names = {found.side: clip(found.cluster), other.split("_")[0]: clip(cell[other])}
-    title = f"The {found.side} cluster {clip(found.cluster)} and its largest cell"
-    return Sets(title, names["ideal"], names["actual"], tp, actual - tp, ideal - tp, tn)
+def _sets_of(found: Explanation) -> Sets:
+    name = f"{found.subject.replace('_', ' ')} {shorten(found.key)}"
+    title = f"Item {shorten(found.key)}" if found.subject == ITEM else f"The {name} and its largest cell"
+    weights = (found.matrix[part] for part in (TP, FP, FN, TN))
+    return Sets(title, shorten(found.ideal_cluster), shorten(found.actual_cluster), *weights)
 
 
 def draw_venn(sets: Sets) -> LayeredChart:

@@ -9,8 +9,22 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.levels import tabulate_clusters
-from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, TP, WEIGHT, given_name, inside
+from pointwise.answers.tables import MetricTable, metric_columns
+from pointwise.columns import (
+    ACTUAL,
+    IDEAL,
+    ITEM,
+    ITEM_SIZES,
+    ITEMS,
+    SHARE,
+    TP,
+    WEIGHT,
+    Column,
+    Kind,
+    given_name,
+    inside,
+    keys,
+)
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, find_metrics
 
@@ -28,12 +42,14 @@ BINS = 20
 
 
 def costly_clusters(evaluation: Evaluation, side: str, metrics: Sequence[str]) -> MetricTable:
-    """List the ideal or actual clusters, those that cost most first."""
+    """List the ideal or actual clusters with some metrics, those that cost most first."""
     rate = COST_RATES[side]
-    chosen = find_metrics((*metrics, rate))
-    table = tabulate_clusters(evaluation.evidence, side, chosen)
+    table = tabulate_clusters(evaluation.evidence, side, find_metrics((*metrics, rate)))
     frame = table.frame.with_columns((nw.col(SHARE) * nw.col(rate)).alias(COST))
-    return hold(replace(table, frame=frame, order=((COST, True), (WEIGHT, True), (side, False))))
+    values = (column for m in find_metrics(metrics) for column in metric_columns(m))
+    described = (*keys(side), Column(COST, Kind.METRIC), *ITEM_SIZES, *values)
+    order = ((COST, True), (WEIGHT, True), (side, False))
+    return hold(replace(table, frame=frame, described=described, order=order))
 
 
 def hold(table: MetricTable) -> MetricTable:

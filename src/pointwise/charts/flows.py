@@ -11,7 +11,7 @@ import altair as alt
 import narwhals.stable.v2 as nw
 
 from pointwise.charts.excerpts import costly_clusters
-from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, clip, compose, require_rows
+from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, compose, require_rows, shorten
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, TP
 from pointwise.errors import UsageError
 from pointwise.text.values import format_count, format_share, format_weight
@@ -54,15 +54,15 @@ def flow(evaluation: Evaluation, *, ideal_cluster: Any = None, actual_cluster: A
     side, cluster = (IDEAL, ideal_cluster) if actual_cluster is None else (ACTUAL, actual_cluster)
     bands = _bands(evaluation, side, cluster)
     kind = "ideal" if side == IDEAL else "actual"
-    return draw_flow(bands, title=f"Where the {kind} cluster {clip(cluster)} went")
+    return draw_flow(bands, title=f"Where the {kind} cluster {shorten(cluster)} went")
 
 
 def _bands(evaluation: Evaluation, side: str, cluster: Any) -> list[Band]:
     """Fetch the cells of a cluster, and those of its heaviest counterparts."""
     evidence, other = evaluation.evidence, ACTUAL if side == IDEAL else IDEAL
-    key = {"ideal_cluster" if side == IDEAL else "actual_cluster": cluster}
-    found = evaluation.explain(**key)
-    own = found.cells.head(_MOST_CLUSTERS).to_dicts()  # type: ignore[union-attr]
+    is_ideal = side == IDEAL
+    found = evaluation.explain(ideal_cluster=cluster) if is_ideal else evaluation.explain(actual_cluster=cluster)
+    own = found.cells.head(_MOST_CLUSTERS).to_dicts()
     others = [row[other] for row in own]
     is_near = nw.col(other).is_in(others) & (nw.col(side) != evidence.key(side, cluster))
     near = evidence.cells.filter(is_near).sort(TP, descending=True).head(_MOST_CELLS)
@@ -70,8 +70,8 @@ def _bands(evaluation: Evaluation, side: str, cluster: Any) -> list[Band]:
     rows += evidence.engine.collect(near.select(IDEAL, ACTUAL, TP, ITEMS)).to_pylist()
     bands = [Band(row[IDEAL], row[ACTUAL], row[TP], row[ITEMS]) for row in rows]
     shown = sum(row["weight"] for row in own)
-    if found.weight > shown * (1 + 1e-9) and found.items > sum(row[ITEMS] for row in own):  # type: ignore[union-attr]
-        rest = (found.weight - shown, found.items - sum(row[ITEMS] for row in own))  # type: ignore[union-attr]
+    if found.weight > shown * (1 + 1e-9) and found.items > sum(row[ITEMS] for row in own):
+        rest = (found.weight - shown, found.items - sum(row[ITEMS] for row in own))
         bands.append(Band(cluster, REST, *rest) if side == IDEAL else Band(REST, cluster, *rest))
     return bands
 
@@ -131,7 +131,7 @@ def _ribbon(band: Band, ideal: dict[Any, list[float]], actual: dict[Any, list[fl
 
 
 def _name(cluster: Any) -> str:
-    return "other clusters" if cluster is REST else clip(cluster, 22)
+    return "other clusters" if cluster is REST else shorten(cluster, 22)
 
 
 def _area(ribbon: dict[str, Any], color: str) -> Any:

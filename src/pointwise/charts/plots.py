@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pointwise.charts import circles, flows, quality, variants
 from pointwise.charts.style import ChartRow, LayeredChart
 from pointwise.engines.turns import in_turn
+from pointwise.text.values import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from pointwise.comparison.comparison import Comparison
@@ -30,21 +31,21 @@ class EvaluationPlots:
         """Draw how the weight spreads over the items' values of some metrics."""
         return quality.distribution(self.evaluation, metrics=metrics)
 
-    def clusters(self, *, side: str = "ideal", named: int = 5) -> LayeredChart:
+    def clusters(self, *, side: str = "ideal", limit: int = SHOWN_ROWS) -> LayeredChart:
         """Draw clusters as bubbles, precision against recall, area by weight."""
-        return quality.clusters(self.evaluation, side=side, named=named)
+        return quality.clusters(self.evaluation, side=side, limit=limit)
 
-    def slices(self, spec: Any, *, metric: str | None = None, most: int = 20) -> LayeredChart:
+    def slices(self, spec: Any, *, metric: str | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:
         """Draw slices as dots with intervals."""
-        return quality.slices(self.evaluation, spec, metric=metric, most=most)
+        return quality.slices(self.evaluation, spec, metric=metric, limit=limit)
 
     def coverage(self) -> LayeredChart:
         """Draw how far truth and actual clustering speak of the same items."""
         return quality.coverage(self.evaluation)
 
-    def mistakes(self, n: int = 10) -> LayeredChart:
-        """Draw the dearest mistakes as a ranked bar chart."""
-        return quality.mistakes(self.evaluation, n)
+    def mistakes(self, limit: int = SHOWN_ROWS) -> LayeredChart:
+        """Draw the costliest mistakes as a ranked bar chart."""
+        return quality.mistakes(self.evaluation, limit)
 
     def flow(self, *, ideal_cluster: Any = None, actual_cluster: Any = None) -> LayeredChart:
         """Draw how a cluster breaks into cells."""
@@ -65,11 +66,11 @@ class ComparisonPlots:
         metric: str | None = None,
         experiment: str | None = None,
         baseline: str | None = None,
-        most: int = 20,
+        limit: int = SHOWN_ROWS,
     ) -> LayeredChart:
         """Draw how much a metric changed in every slice, with intervals."""
         return variants.deltas(
-            self.comparison, spec, metric=metric, experiment=experiment, baseline=baseline, most=most
+            self.comparison, spec, metric=metric, experiment=experiment, baseline=baseline, limit=limit
         )
 
     def movers(
@@ -78,10 +79,10 @@ class ComparisonPlots:
         metric: str | None = None,
         experiment: str | None = None,
         baseline: str | None = None,
-        most: int = 10,
+        limit: int = SHOWN_ROWS,
     ) -> LayeredChart:
         """Draw the ideal clusters that gained and lost most."""
-        return variants.movers(self.comparison, metric=metric, experiment=experiment, baseline=baseline, most=most)
+        return variants.movers(self.comparison, metric=metric, experiment=experiment, baseline=baseline, limit=limit)
 
     def history(self, *, metrics: Sequence[str] | None = None) -> LayeredChart:
         """Draw metrics of the variants in their order."""

@@ -23,23 +23,30 @@ from pointwise.charts.style import (
     ChartRow,
     LayeredChart,
     base,
-    clip,
     compose,
     compose_row,
     number_axis,
     require_rows,
+    shorten,
 )
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
+from pointwise.columns import ACTUAL, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
 from pointwise.core.metrics import find_metrics
-from pointwise.text.values import format_count, format_key, format_metric, format_share, format_weight
-from pointwise.uncertainty.intervals import CONFIDENCE, name_interval
+from pointwise.text.values import (
+    SHOWN_ROWS,
+    format_count,
+    format_interval,
+    format_key,
+    format_metric,
+    format_share,
+    format_weight,
+    name_interval,
+)
 
 if TYPE_CHECKING:
     from pointwise.core.coverage import Coverage
     from pointwise.evaluation import Evaluation
 
 _MOST_CLUSTERS = 300
-_NAMED = 5
 _HEIGHT = 300
 _LEAST_SIZE, _LARGEST_SIZE = 12, 900  # square pixels around a bubble
 _LINE = 16
@@ -83,13 +90,13 @@ def _histogram(evaluation: Evaluation, name: str, number: int) -> Any:
     return drawn.properties(width=WIDTH // 2 - 30, height=150)
 
 
-def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED) -> LayeredChart:
+def clusters(evaluation: Evaluation, *, side: str = "ideal", limit: int = SHOWN_ROWS) -> LayeredChart:
     """Draw clusters as bubbles, precision against recall, area by weight; those that cost most are named.
 
     Args:
         evaluation: Where the clusters are.
         side: "ideal" or "actual".
-        named: How many clusters to name.
+        limit: How many clusters to name.
     """
     column = _COLUMNS[side]
     table = costly_clusters(evaluation, column, ("precision", "recall"))
@@ -102,7 +109,7 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", named: int = _NAMED
     scale = {name: alt.Scale(domain=[floor, 1], nice=False, padding=16) for name, floor in least.items()}
     x = alt.X("recall:Q", scale=scale["recall"], axis=number_axis(10))
     y = alt.Y("precision:Q", scale=scale["precision"], axis=number_axis(5))
-    names = _place_names(rows, least, named)
+    names = _place_names(rows, least, limit)
     color = IDEAL_COLOR if side == "ideal" else ACTUAL_COLOR
     bubbles = base(rows, tips).mark_circle(color=color, opacity=0.55, stroke=color, strokeWidth=1)
     bubbles = bubbles.encode(x=x, y=y, size=alt.Size("size:Q", scale=None, legend=None))
@@ -131,7 +138,7 @@ def _bubble(row: Mapping[str, Any], column: str, heaviest: float) -> dict[str, A
     told |= {"weighs": format_weight(row[WEIGHT]), "count": f"{row[ITEMS]:,}", "costs": format_metric(row[COST])}
     kept = {name: row[name] for name in ("precision", "recall", COST)}
     size = max(_LEAST_SIZE, _LARGEST_SIZE * row[WEIGHT] / heaviest)
-    return kept | told | {"name": clip(row[column], 24), "size": size}
+    return kept | told | {"name": shorten(row[column], 24), "size": size}
 
 
 def _floor(values: Iterable[float]) -> float:
@@ -140,11 +147,11 @@ def _floor(values: Iterable[float]) -> float:
     return next(floor for floor in (0.9, 0.5, 0.0) if least >= floor)
 
 
-def _place_names(rows: Sequence[Mapping[str, Any]], least: Mapping[str, float], most: int) -> list[dict[str, Any]]:
+def _place_names(rows: Sequence[Mapping[str, Any]], least: Mapping[str, float], limit: int) -> list[dict[str, Any]]:
     """Choose bubbles to name, costliest first, whose names do not stand on one another."""
     placed: list[dict[str, Any]] = []
     for row in rows:
-        if len(placed) == most or row[COST] <= 0:
+        if len(placed) == limit or row[COST] <= 0:
             break
         x = WIDTH * _part(row["recall"], least["recall"])
         y = _HEIGHT * (1 - _part(row["precision"], least["precision"]))
@@ -219,16 +226,16 @@ def _coverage_rows(found: Coverage) -> list[dict[str, Any]]:
     ]
 
 
-def mistakes(evaluation: Evaluation, n: int = 10, *, found: Mistakes | None = None) -> LayeredChart:
-    """Draw the dearest mistakes as a ranked bar chart, with all others together.
+def mistakes(evaluation: Evaluation, limit: int = SHOWN_ROWS, *, found: Mistakes | None = None) -> LayeredChart:
+    """Draw the costliest mistakes as a ranked bar chart, with all others together.
 
     Args:
         evaluation: Where the mistakes are.
-        n: How many to draw.
+        limit: How many to draw.
         found: The mistakes, where they are known already.
     """
-    listed = evaluation.mistakes(n) if found is None else found
-    rows = [_mistake_row(m, number) for number, m in enumerate(listed[:n], start=1)]
+    listed = evaluation.mistakes(limit) if found is None else found
+    rows = [_mistake_row(m, number) for number, m in enumerate(listed[:limit], start=1)]
     require_rows(rows, "there are no mistakes")
     tips = {"told": "what happened", "costs": "cost", "share": "share of its rate"}
     color = alt.Color(
@@ -243,7 +250,9 @@ def mistakes(evaluation: Evaluation, n: int = 10, *, found: Mistakes | None = No
         [bars],
         title="What costs most",
         subtitle=f"parts of {rates}",
-        description="Bars of cost, dearest first: " + "; ".join(f"{r['told']}, cost {r['costs']}" for r in rows) + ".",
+        description="Bars of cost, costliest first: "
+        + "; ".join(f"{r['told']}, cost {r['costs']}" for r in rows)
+        + ".",
         height=ROW * len(rows),
         width=WIDTH - 220,
     )
@@ -252,30 +261,29 @@ def mistakes(evaluation: Evaluation, n: int = 10, *, found: Mistakes | None = No
 def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
     is_split = mistake.kind == UNDER_MERGE
     kind, side = ("torn apart", "ideal") if is_split else ("mixed up", "actual")
-    told = {"told": clip(mistake, 300), "costs": format_metric(mistake.cost), "share": format_share(mistake.share)}
-    return told | {"name": f"{number}. {side} {clip(mistake.cluster, 24)}", "kind": kind, "cost": mistake.cost}
+    told = {"told": shorten(mistake, 300), "costs": format_metric(mistake.cost), "share": format_share(mistake.share)}
+    return told | {"name": f"{number}. {side} {shorten(mistake.cluster, 24)}", "kind": kind, "cost": mistake.cost}
 
 
-def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, most: int = 20) -> LayeredChart:
+def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:
     """Draw slices as dots with intervals, the overall value as a dashed line.
 
     Args:
         evaluation: What to slice.
         spec: What to slice by, as for `by_slice`; or a table that `by_slice` gave.
         metric: What to draw; by default the metric of the evaluation that varies most.
-        most: How many slices to draw: the heaviest.
+        limit: How many slices to draw: the heaviest.
     """
     table = spec if isinstance(spec, MetricTable) else evaluation.by_slice(spec)
-    total, found = len(table), table.head(most).to_dicts()
+    total, found = len(table), table.head(limit).to_dicts()
     name = metric or _most_varied([m.name for m in evaluation.metrics], found)
-    keys = table.columns[: table.columns.index(ITEMS)]
-    rows = [_slice_row(row, keys, name) for row in found]
-    what = table.title.removeprefix("Slices by ").replace("_", " ")
+    rows = [_slice_row(row, table.drawn_keys, name) for row in found]
+    what = ", ".join(table.drawn_keys).replace("_", " ")
     shown = f"the {len(rows)} heaviest of {total:,} slices; " if total > len(rows) else ""
     return dots(
         rows,
         metric=name,
-        title=f"{name.replace('_', ' ').capitalize()} by {clip(what, 60)}",
+        title=f"{name.replace('_', ' ').capitalize()} by {shorten(what, 60)}",
         subtitle=f"{shown}dashed: all items together",
         reference=evaluation.overall.values.get(name),
         confidence=table.confidence,
@@ -294,8 +302,8 @@ def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict
     return {
         "name": name_slice(row, keys),
         "value": row[metric],
-        "low": row.get(f"{metric}_low"),
-        "high": row.get(f"{metric}_high"),
+        "low": row.get(metric + LOW),
+        "high": row.get(metric + HIGH),
         "weighs": format_weight(row[WEIGHT]),
         "count": f"{row[ITEMS]:,}",
     }
@@ -303,7 +311,7 @@ def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict
 
 def name_slice(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Write the values that make a slice as one short name."""
-    return clip(", ".join(clip(format_key(row[key])) for key in keys), 28)
+    return shorten(", ".join(shorten(format_key(row[key])) for key in keys), 28)
 
 
 def dots(
@@ -311,10 +319,10 @@ def dots(
     *,
     metric: str,
     title: str,
+    confidence: float,
     subtitle: str = "",
     reference: float | None = None,
     reference_name: str = "overall",
-    confidence: float = CONFIDENCE,
 ) -> LayeredChart:
     """Draw values as dots with intervals, one line per name.
 
@@ -322,10 +330,10 @@ def dots(
         rows: Each with `name`, `value`, and where known `low` and `high`; further text fields `weighs` and `count`.
         metric: What the values are.
         title: Above the chart.
+        confidence: How often the intervals shall hold the true value.
         subtitle: Below the title.
         reference: A value to compare all with, drawn as a line.
         reference_name: What that value is.
-        confidence: How often the intervals hold the true value.
     """
     drawn = [row for row in rows if row["value"] is not None]
     require_rows(drawn, f"no value of {metric}")
@@ -333,7 +341,7 @@ def dots(
         dict(row)
         | {
             "told": format_metric(row["value"]),
-            "between": _interval(row),
+            "between": format_interval(Kind.METRIC, row.get("low"), row.get("high")),
             "low": row.get("low") if row.get("low") is not None else row["value"],
             "high": row.get("high") if row.get("high") is not None else row["value"],
         }
@@ -365,9 +373,3 @@ def dots(
         height=ROW * len(drawn) + 10,
         width=WIDTH - 150,
     )
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    if row.get("low") is None or row.get("high") is None:
-        return ""
-    return f"{format_metric(row['low'])} to {format_metric(row['high'])}"

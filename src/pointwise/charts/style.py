@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from pointwise.errors import UsageError
+from pointwise.text.values import format_key
 
 INK = "#7a7a7a"
 """Text and axes: reads on white and on black. The report puts the page's own text colour in its place."""
@@ -125,7 +126,7 @@ def require_rows(rows: Sequence[Any], what: str) -> None:
         raise UsageError(f"There is nothing to draw: {what}.")
 
 
-def clip(value: Any, most: int = 32) -> str:
+def shorten(value: Any, most: int = 32) -> str:
     """Write a name short enough for a label."""
-    text = "(missing)" if value is None else "".join(c if c.isprintable() else "�" for c in str(value))
+    text = "".join(c if c.isprintable() else "�" for c in format_key(value))
     return text if len(text) <= most else text[: most - 1] + "…"

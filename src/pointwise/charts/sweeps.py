@@ -8,8 +8,7 @@ import altair as alt
 
 from pointwise.charts.style import INK, SERIES, WIDTH, ChartRow, base, compose_row, number_axis, require_rows
 from pointwise.columns import HIGH, LOW
-from pointwise.text.values import format_metric
-from pointwise.uncertainty.intervals import name_interval
+from pointwise.text.values import format_metric, name_interval
 
 if TYPE_CHECKING:
     from pointwise.thresholds.sweeping import Choice, Sweep

@@ -24,21 +24,44 @@ from pointwise.charts.style import (
     WIDTH,
     LayeredChart,
     base,
-    clip,
     compose,
     number_axis,
     require_rows,
+    shorten,
 )
-from pointwise.columns import IDEAL, ITEMS, SHARE
+from pointwise.columns import (
+    BASELINE,
+    BASELINE_VALUE,
+    CONTRIBUTION,
+    DELTA,
+    EXPERIMENT,
+    EXPERIMENT_VALUE,
+    HIGH,
+    IDEAL,
+    ITEMS,
+    LOW,
+    METRIC,
+    SHARE,
+    SLICE,
+    VALUE,
+    VERDICT,
+    Kind,
+    name_part,
+)
 from pointwise.errors import UsageError
 from pointwise.store.history import history as list_runs
-from pointwise.text.values import format_count, format_difference, format_metric, format_share
-from pointwise.uncertainty.intervals import name_interval
+from pointwise.text.values import (
+    SHOWN_ROWS,
+    format_count,
+    format_interval,
+    format_metric,
+    format_share,
+    format_value,
+    name_interval,
+)
 from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, WORSE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pointwise.comparison.comparison import Comparison
     from pointwise.comparison.distances import DistanceMatrix
 
@@ -54,7 +77,7 @@ def deltas(
     metric: str | None = None,
     experiment: str | None = None,
     baseline: str | None = None,
-    most: int = 20,
+    limit: int = SHOWN_ROWS,
 ) -> LayeredChart:
     """Draw how much a metric changed in every slice, with intervals.
 
@@ -64,21 +87,21 @@ def deltas(
         metric: What to draw; by default the first metric of the comparison.
         experiment: The variant to look at.
         baseline: What it is measured against.
-        most: How many slices to draw: the heaviest.
+        limit: How many slices to draw: the heaviest.
     """
     name = metric or comparison.metrics[0].name
     table = spec
     if not isinstance(spec, MetricTable):
         table = comparison.by_slice(spec, experiment=experiment, baseline=baseline, metrics=[name])
-    found = [row for row in table.to_dicts() if row["metric"] == name and row["delta"] is not None]
+    found = [row for row in table.to_dicts() if row[METRIC] == name and row[DELTA] is not None]
     require_rows(found, f"no difference of {name}")
     found.sort(key=lambda row: -(row[SHARE] or 0.0))
-    keys = [c for c in table.columns[: table.columns.index("metric")] if c not in ("experiment", "baseline")]
-    rows = [_delta_row(row, keys) for row in found[:most]]
+    keys = table.drawn_keys
+    rows = [_delta_row(row, keys) for row in found[:limit]]
     tips = {
         "name": "slice",
         "told": f"change of {name}",
-        "between": name_interval(comparison.confidence),
+        "between": name_interval(table.confidence),
         "before": "before",
         "after": "after",
     }
@@ -101,10 +124,10 @@ def deltas(
         if len(found) > len(rows)
         else format_count(len(rows), "slice")
     )
-    what = ", ".join(keys) if keys != ["slice", "value"] else "slice"
+    what = ", ".join(keys) if keys != [SLICE, VALUE] else SLICE
     return compose(
         layers,
-        title=f"Change of {name.replace('_', ' ')} by {clip(what.replace('_', ' '), 60)}",
+        title=f"Change of {name.replace('_', ' ')} by {shorten(what.replace('_', ' '), 60)}",
         subtitle=f"{shown}; a change is clear by its p-value, adjusted for their number, if enough clusters changed",
         description=f"Dots of change: {words}.",
         height=ROW * len(rows) + 10,
@@ -122,19 +145,17 @@ def _verdict_color(verdicts: Sequence[str] = _VERDICTS) -> Any:
 
 
 def _delta_row(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    low, high, delta = row.get("delta_low"), row.get("delta_high"), row["delta"]
-    verdict = row.get("verdict")
-    between = "" if low is None or high is None else f"{format_difference(low)} to {format_difference(high)}"
+    low, high, delta = row.get(DELTA + LOW), row.get(DELTA + HIGH), row[DELTA]
     return {
         "name": name_slice(row, keys),
         "delta": delta,
         "low": delta if low is None else low,
         "high": delta if high is None else high,
-        "verdict": verdict if verdict in (BETTER, WORSE) else NOT_CLEAR,
-        "told": format_difference(delta),
-        "between": between,
-        "before": format_metric(row["baseline_value"]),
-        "after": format_metric(row["experiment_value"]),
+        "verdict": row[VERDICT] if row.get(VERDICT) in (BETTER, WORSE) else NOT_CLEAR,
+        "told": format_value(Kind.DELTA, delta),
+        "between": format_interval(Kind.DELTA, low, high),
+        "before": format_value(Kind.METRIC, row[BASELINE_VALUE]),
+        "after": format_value(Kind.METRIC, row[EXPERIMENT_VALUE]),
         "weighs": format_share(row[SHARE]),
         "count": f"{row[ITEMS]:,}",
     }
@@ -146,7 +167,7 @@ def movers(
     metric: str | None = None,
     experiment: str | None = None,
     baseline: str | None = None,
-    most: int = 10,
+    limit: int = SHOWN_ROWS,
 ) -> LayeredChart:
     """Draw the ideal clusters that gained and lost most, by what they add to the overall change.
 
@@ -155,15 +176,14 @@ def movers(
         metric: What to draw; by default the first metric of the comparison.
         experiment: The variant to look at.
         baseline: What it is measured against.
-        most: How many to draw of each.
+        limit: How many to draw of each.
     """
     name = metric or comparison.metrics[0].name
-    pair = {"experiment": experiment, "baseline": baseline}
-    gains = comparison.best(name, most, **pair).to_dicts()
-    losses = comparison.worst(name, most, **pair).to_dicts()
-    column = f"{name}_contribution"
+    pair = {EXPERIMENT: experiment, BASELINE: baseline}
+    gains = comparison.gains(name, limit, **pair).to_dicts()
+    losses = comparison.losses(name, limit, **pair).to_dicts()
     both = [("better", row) for row in gains] + [("worse", row) for row in reversed(losses)]
-    rows = [_mover(kind, row, name) for kind, row in both if row[column]]
+    rows = [_mover(kind, row, name) for kind, row in both]
     require_rows(rows, f"no ideal cluster changed its {name}")
     tips = {"name": "ideal cluster", "told": "adds to the change", "own": "its own change"}
     tips |= {"before": "before", "after": "after", "count": "items"}
@@ -185,21 +205,17 @@ def movers(
 
 
 def _mover(kind: str, row: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    contribution, own = row[f"{metric}_contribution"], row[f"{metric}_delta"]
+    contribution, own = row[name_part(metric, CONTRIBUTION)], row[name_part(metric, DELTA)]
     return {
-        "name": clip(row[IDEAL], 26),
+        "name": shorten(row[IDEAL], 26),
         "verdict": kind,
         "x": contribution,
-        "told": format_difference(contribution),
-        "own": "" if own is None else format_difference(own),
-        "before": _or_none(row[f"{metric}_baseline"]),
-        "after": _or_none(row[f"{metric}_experiment"]),
+        "told": format_value(Kind.DELTA, contribution),
+        "own": "" if own is None else format_value(Kind.DELTA, own),
+        "before": format_value(Kind.METRIC, row[name_part(metric, BASELINE)]),
+        "after": format_value(Kind.METRIC, row[name_part(metric, EXPERIMENT)]),
         "count": f"{row[ITEMS]:,}",
     }
-
-
-def _or_none(value: float | None) -> str:
-    return "–" if value is None else format_metric(value)
 
 
 def history(
@@ -213,11 +229,11 @@ def history(
     """
     table = _as_table(source)
     found = [row for row in table.to_dicts() if not row.get("problem")]
-    key = "variant" if "variant" in table.columns else "run"
-    names = list(metrics or _usual(table.columns))
+    key = table.drawn_keys[0]
+    names = list(metrics or _usual(table))
     points = [_point(row, key, name, n) for n, row in enumerate(found) for name in names if row.get(name) is not None]
     require_rows(points, f"no values of {', '.join(names)}")
-    order = [clip(row[key], 24) for row in found]
+    order = [shorten(row[key], 24) for row in found]
     x = alt.X("name:N", sort=order, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True))
     y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=number_axis(5))
     scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
@@ -247,26 +263,27 @@ def history(
 def _as_table(source: Any) -> MetricTable:
     if isinstance(source, (str, os.PathLike)):
         return list_runs(source)
-    table: MetricTable = source if isinstance(source, MetricTable) else source.overall
+    table: MetricTable = source if isinstance(source, MetricTable) else source.by_variant()
     return table
 
 
-def _usual(columns: Iterable[str]) -> list[str]:
-    listed = [c for c in columns if c in ("precision", "recall")]
-    return listed or [c for c in columns if f"{c}_low" in columns][:1]
+def _usual(table: MetricTable) -> list[str]:
+    """Choose precision and recall where there are, else the first metric."""
+    values = [column.name for column in table.describe() if column.kind is Kind.METRIC]
+    return [name for name in values if name in ("precision", "recall")] or values[:1]
 
 
 def _point(row: Mapping[str, Any], key: str, metric: str, number: int) -> dict[str, Any]:
-    low, high, value = row.get(f"{metric}_low"), row.get(f"{metric}_high"), row[metric]
+    low, high, value = row.get(metric + LOW), row.get(metric + HIGH), row[metric]
     return {
-        "name": clip(row[key], 24),
+        "name": shorten(row[key], 24),
         "metric": metric,
         "value": value,
         "number": number,
         "low": value if low is None else low,
         "high": value if high is None else high,
         "told": format_metric(value),
-        "between": "" if low is None or high is None else f"{format_metric(low)} to {format_metric(high)}",
+        "between": format_interval(Kind.METRIC, low, high),
         "when": row.get("created") or "",
     }
 
@@ -376,4 +393,4 @@ def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> 
     if unknown:
         raise UsageError(f"There is no clustering {unknown[0]!r} in this matrix. It has {', '.join(known)}.")
     places = [known.index(name) for name in chosen]
-    return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [clip(name, 24) for name in chosen]
+    return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [shorten(name, 24) for name in chosen]

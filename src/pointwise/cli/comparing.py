@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
     from pointwise.comparison.comparison import Comparison
 
-_STORING, _READING = "Storing the comparison", "Reading the tables"
+_STORING = "Storing the comparison"
 
 
 @app.command()
@@ -137,7 +137,7 @@ def draw_comparison(
     comparison: Comparison, slices: Sequence[str], kind: Format, *, limit: int | None, has_related: bool = False
 ) -> str:
     """Write the overall table, the differences, those of the slices that were asked for, and related metrics."""
-    tables: dict[str, MetricTable] = {"overall": comparison.overall}
+    tables: dict[str, MetricTable] = {"overall": comparison.by_variant()}
     if len(comparison.variants) > 1:
         tables["deltas"] = comparison.deltas()
         if slices:
@@ -182,7 +182,7 @@ def distance(
       pointwise distance monday.parquet tuesday.parquet
       pointwise distance releases/*.parquet --weights sizes.csv
     """
-    from pointwise.comparison.distances import CLUSTERING, distance_matrix
+    from pointwise.comparison.distances import distance_matrix
 
     with progress("reading"):
         matrix = distance_matrix(
@@ -195,7 +195,7 @@ def distance(
             weights=weights,
             header=header,
         )
-    output.put_rows(matrix.title, matrix.to_dicts(), kind, columns=[CLUSTERING, *matrix.names])
+    output.put_result(matrix, kind)
 
 
 def _plain(given: list[str] | None, option: str) -> str | list[str] | None:

@@ -12,7 +12,7 @@ from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
-from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW
+from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW, METRIC, SLICE, VALUE, Column
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -133,17 +133,16 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
     if kind is Format.table:
         tables = [evaluation.by_slice()] if is_sliced else []
         return "\n\n".join([draw_overall(evaluation), *map(repr, tables), *([repr(related)] if related else [])])
-    slices = evaluation.list_slices(intervals=evaluation.shows_intervals) if is_sliced else None
+    slices = evaluation.by_slice() if is_sliced else None
     if kind is Format.markdown:
-        overall = _overall_row(evaluation)
-        parts = [_bullets(evaluation), output.draw_markdown("Overall", list(overall), [overall])]
-        parts += [output.draw_markdown(t.title, t.columns, t.to_drawn_dicts()) for t in (slices, related) if t]
-        return "\n\n".join(parts)
+        results = [result for result in (evaluation.overall, slices, related) if result is not None]
+        return "\n\n".join([_bullets(evaluation), *(result.to_markdown() for result in results)])
     rows = slices.to_dicts() if slices else []
-    values = {row["metric"]: row["value"] for row in related.to_dicts()} if related else {}
+    values = {row[METRIC]: row[VALUE] for row in related.to_dicts()} if related else {}
     if kind is Format.csv:
         overall = _overall_row(evaluation) | values
-        return output.draw_csv([{"slice": "overall"} | overall, *rows], ["slice", "value", *overall])
+        keys = [c for c in slices.columns if c not in overall] if slices else [SLICE, VALUE]
+        return output.draw_csv([{SLICE: "overall"} | overall, *rows], [*keys, *overall])
     whole = describe_evaluation(evaluation, counted=False) | {"slices": rows}
     return output.draw_json(whole | {"related": values} if related else whole)
 
@@ -182,6 +181,7 @@ def metrics(kind: options.FormatOption = Format.table) -> None:
       pointwise metrics --format markdown
     """
     from pointwise.core.metrics import METRICS
+    from pointwise.text.drawing import Drawing
 
     rows = [
         {
@@ -193,7 +193,7 @@ def metrics(kind: options.FormatOption = Format.table) -> None:
         }
         for metric in METRICS.values()
     ]
-    output.put_rows("Metrics", rows, kind)
+    output.put_rows(Drawing("Metrics", [Column(name) for name in rows[0]], rows), kind)
 
 
 @app.command()

@@ -73,9 +73,6 @@ def gate(
             max_drop=read_limits(max_drop, "--max-drop"),
             min_coverage=min_coverage,
         )
-    if kind is Format.table:
-        output.put_text(repr(found))
-    else:
-        output.put_rows("Gate", found.to_dicts(), kind, whole={"held": found.held, "checks": found.to_dicts()})
+    output.put_result(found, kind, whole={"held": found.held, "checks": found.to_dicts()})
     if not found.held:
         raise typer.Exit(FAILED)

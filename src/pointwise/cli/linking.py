@@ -151,7 +151,7 @@ def sweep(
     if kind is Format.table:
         output.put_text(text)
     else:
-        output.put_rows(found.table.title, rows, kind, whole={"thresholds": rows, "best": dict(choice.values)})
+        output.put_result(found, kind, whole={"thresholds": rows, "best": dict(choice.values)})
     output.say(f"Best {best}: {choice[best]:.4f} at threshold {choice.threshold:.10g}.")
 
 

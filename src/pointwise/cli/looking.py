@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,14 +18,12 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
+from pointwise.text.values import SHOWN_ROWS
 
 if TYPE_CHECKING:
-    from pointwise.answers.explanations import ClusterExplanation, ItemExplanation
     from pointwise.answers.mistakes import Mistakes
     from pointwise.answers.tables import MetricTable
     from pointwise.evaluation import Evaluation
-
-_OUTPUT = "Output"
 
 
 class Level(StrEnum):
@@ -44,6 +42,7 @@ class Kind(StrEnum):
     both = "both"
     over_merge = "over-merge"
     under_merge = "under-merge"
+    outside = "outside"
 
 
 @contextmanager
@@ -99,7 +98,7 @@ def show(
         if where is not None:
             table = table.where(where)
         if worst is not None:
-            table = table.worst(worst, limit or output.SHOWN_ROWS)
+            table = table.worst(worst, limit or SHOWN_ROWS)
         output.put_table(table, kind, limit=limit)
 
 
@@ -129,8 +128,10 @@ def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ..
     row = evaluation.overall.to_dict()
     if kind is Format.table:
         output.put_text(draw_overall(evaluation))
+    elif kind is Format.csv:  # the one row of a level that has one
+        output.put_text(output.draw_csv([row], list(row)))
     else:
-        output.put_rows("Overall", [row], kind, whole=describe_evaluation(evaluation, counted=True))
+        output.put_result(evaluation.overall, kind, whole=describe_evaluation(evaluation, counted=True))
 
 
 def _level(evaluation: Evaluation, by: Level, slices: list[str] | None) -> MetricTable:
@@ -159,9 +160,9 @@ def explain(
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-n", min=1, max=options.MOST_ROWS, metavar="ITEMS", help="How many items of a set to list."
+            "--limit", "-n", min=1, metavar="N", help="How many items of a set, or cells of a cluster, to list."
         ),
-    ] = 20,
+    ] = SHOWN_ROWS,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
@@ -172,18 +173,13 @@ def explain(
       pointwise explain runs/monday --item US10000128-1
       pointwise explain runs/monday --ideal-cluster inventor-065
     """
-    from pointwise.answers.explanations import ItemExplanation
-
     asked = {
         name: _only(given, name)
         for name, given in (("item", item), ("ideal_cluster", ideal_cluster), ("actual_cluster", actual_cluster))
     }
     with opened(run, threads=threads) as evaluation:
         found = evaluation.explain(**asked, limit=limit)
-        if isinstance(found, ItemExplanation):
-            _put_item(found, kind)
-        else:
-            _put_cluster(found, kind)
+        output.put_result(found, kind, whole=found.to_dict())
 
 
 def _only(given: list[str] | None, name: str) -> str | None:
@@ -193,35 +189,11 @@ def _only(given: list[str] | None, name: str) -> str | None:
     return given[0] if given else None
 
 
-def _put_item(found: ItemExplanation, kind: Format) -> None:
-    if kind is Format.table:
-        output.put_text(str(found))
-        return
-    facts = asdict(found)
-    del facts["shown"]
-    names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
-    rows = [{"set": name, **facts[name]} for name in names]
-    title = f"Item {found.item}: ideal cluster {found.ideal_cluster}, actual cluster {found.actual_cluster}"
-    output.put_rows(title, rows, kind, columns=["set", "count", "weight", "items"], whole=facts)
-
-
-def _put_cluster(found: ClusterExplanation, kind: Format) -> None:
-    if kind is Format.table:
-        output.put_text(str(found))
-        return
-    rows = found.cells.to_dicts()
-    facts = {"side": found.side, "cluster": found.cluster, "items": found.items, "weight": found.weight}
-    title = f"The {found.side} cluster {found.cluster}"
-    output.put_rows(title, rows, kind, columns=found.cells.columns, whole=facts | {"cells": rows})
-
-
 @app.command()
 def mistakes(
     run: options.Run,
     *,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=options.MOST_ROWS, metavar="N", help="How many to list.")
-    ] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = SHOWN_ROWS,
     which: Annotated[Kind, typer.Option("--kind", help="Which mistakes to list.")] = Kind.both,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -237,23 +209,26 @@ def mistakes(
     """
     with opened(run, threads=threads) as evaluation:
         found = evaluation.mistakes(limit, kind=which.value)
-        if kind is Format.table:
-            output.put_text(repr(found))
-        else:
-            _put_mistakes(found, kind)
+        if kind is Format.csv:
+            output.put_text(output.draw_csv(_as_rows(found), [*found.columns, _NUMBER]))
+            return
+        rest = [asdict(rest) for rest in found.rest]
+        whole = {"rates": dict(found.rates), "mistakes": found.to_dicts(), "rest": rest}
+        output.put_result(found, kind, whole=whole)
 
 
-def _put_mistakes(found: Mistakes, kind: Format) -> None:
-    rest = [asdict(rest) for rest in found.rest]
-    rows = found.to_dicts()
-    whole = {"rates": dict(found.rates), "mistakes": rows, "rest": rest}
+_NUMBER = "mistakes"
+
+
+def _as_rows(found: Mistakes) -> list[dict[str, Any]]:
+    """Return the mistakes listed and the rest of each rate, with how many mistakes a row stands for."""
     names = {"over_merge_rate": "other over-merges", "under_merge_rate": "other under-merges"}
     others = [
-        {"kind": names[r.rate], "cost": r.cost, "share_of_rate": r.share, "cluster": f"{r.count:,} more"}
-        for r in found.rest
-        if r.count
+        {"kind": names[rest.rate], "cost": rest.cost, "share_of_rate": rest.share, _NUMBER: rest.count}
+        for rest in found.rest
+        if rest.count
     ]
-    output.put_rows("Mistakes", [*rows, *others], kind, columns=found.columns, whole=whole)
+    return [*(row | {_NUMBER: 1} for row in found.to_dicts()), *others]
 
 
 @app.command()
@@ -264,16 +239,8 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
     Example:
       pointwise coverage runs/monday
     """
-    from pointwise.text.values import format_value
-
     with opened(run) as evaluation:
-        numbers = evaluation.coverage.to_dict()
-        rows: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in numbers.items()]
-        if kind in (Format.table, Format.markdown):
-            texts = {name: format_value(name, value) for name, value in numbers.items()}
-            width = max(map(len, texts.values()))
-            rows = [{"name": name, "value": text.rjust(width)} for name, text in texts.items()]
-        output.put_rows("Coverage", rows, kind, whole=numbers)
+        output.put_result(evaluation.coverage, kind, whole=evaluation.coverage.to_dict())
 
 
 @app.command("slice")
@@ -307,7 +274,7 @@ def slice_run(
         if not slices:
             raise UsageError(say_what_to_slice_by(chosen.evidence.slice_schema))
         table = chosen.by_slice(*slices)
-        output.put_table(table.worst(worst, limit or output.SHOWN_ROWS) if worst else table, kind, limit=limit)
+        output.put_table(table.worst(worst, limit or SHOWN_ROWS) if worst else table, kind, limit=limit)
 
 
 @app.command()
@@ -322,7 +289,7 @@ def runs(
 ) -> None:
     """List all stored runs below a folder with their overall metrics and coverage, oldest first.
 
-    A run that is damaged is listed with its problem.
+    All runs are listed unless --limit says otherwise. A run that is damaged is listed with its problem.
 
     \b
     Example:
@@ -339,13 +306,14 @@ def runs(
 
 
 def _put_history(table: MetricTable, kind: Format, limit: int | None) -> None:
-    rows = (table if limit is None else table.head(limit)).to_dicts()
-    columns = [c for c in table.columns if c != "problem"]
-    for row in rows:
+    drawing = table.drawing(len(table) if limit is None else limit)
+    for row in drawing.rows:
         if row["problem"]:
             output.say(f"Warning: {row['problem']}")
-        row["created"] = _to_the_minute(row["created"])
-    output.put_rows(table.title, rows, kind, columns=columns, note="" if rows else "There are none.")
+    rows = [{**row, "created": _to_the_minute(row["created"])} for row in drawing.rows]
+    columns = [column for column in drawing.columns if column.name != "problem"]
+    note = drawing.note if rows else "There are none."
+    output.put_rows(replace(drawing, columns=columns, rows=rows, note=note), kind)
 
 
 def _to_the_minute(time: str | None) -> str | None:

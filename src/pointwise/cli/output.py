@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pointwise.cli.options import Format
@@ -14,12 +13,14 @@ from pointwise.cli.streams import put_text, say
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
+    from pointwise.results import Result
+    from pointwise.text.drawing import Drawing
 
-__all__ = ["draw_csv", "draw_cut", "draw_json", "draw_markdown", "put_rows", "put_table", "put_text", "say"]
+__all__ = ["draw", "draw_csv", "draw_cut", "draw_json", "put_result", "put_rows", "put_table", "put_text", "say"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-SHOWN_ROWS = 20
+_ADVICE = "--limit shows more"
 
 
 def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> None:
@@ -27,46 +28,47 @@ def put_table(table: MetricTable, kind: Format, *, limit: int | None = None) -> 
     if kind in (Format.table, Format.markdown):
         put_text(draw_cut(table, kind, limit=limit))
     else:
-        table = table if limit is None else table.head(limit)
-        put_rows(table.title, table.to_dicts(), kind, columns=table.columns)
+        put_result(table if limit is None else table.head(limit), kind)
 
 
 def draw_cut(table: MetricTable, kind: Format, *, limit: int | None = None) -> str:
     """Draw a table for people, cut at some rows unless a limit is given, with what they should know."""
-    from pointwise.text.terminal import draw_table
-
-    rows = table.head(limit or SHOWN_ROWS).to_drawn_dicts()
-    total = len(rows) if limit is not None or len(rows) < SHOWN_ROWS else len(table)
-    notes = [f"{len(rows)} of {total:,} rows; --limit shows more"] if total > len(rows) else []
-    note = "; ".join([*notes, *table.notes_on(rows)])
-    draw = draw_markdown if kind is Format.markdown else draw_table
-    return draw(table.title, table.drawn_columns, rows, note=note)
+    shown = table if limit is None else table.head(limit)
+    return draw(shown.drawing(limit, advice=_ADVICE), kind)
 
 
-def put_rows(
-    title: str, rows: Rows, kind: Format, *, columns: Sequence[str] | None = None, note: str = "", whole: Any = None
-) -> None:
-    """Write rows.
+def put_result(result: Result, kind: Format, *, whole: Any = None) -> None:
+    """Write a result.
 
     Args:
-        title: What they are.
-        rows: What to write.
+        result: What to write.
         kind: How.
-        columns: Their columns, in order.
-        note: What people should know.
         whole: What to write as JSON, if that is more than the rows.
     """
-    names = list(columns if columns is not None else rows[0] if rows else ())
     if kind is Format.json:
-        put_text(draw_json(list(rows) if whole is None else whole))
+        put_text(draw_json(result.to_dicts() if whole is None else whole))
     elif kind is Format.csv:
-        put_text(draw_csv(rows, names))
-    elif kind is Format.markdown:
-        put_text(draw_markdown(title, names, rows, note=note))
+        put_text(draw_csv(result.to_dicts(), result.columns))
     else:
-        from pointwise.text.terminal import draw_table
+        put_text(draw(result.drawing(), kind))
 
-        put_text(draw_table(title, names, [dict(row) for row in rows], note=note))
+
+def put_rows(drawing: Drawing, kind: Format) -> None:
+    """Write rows that are no result of the library."""
+    if kind is Format.json:
+        put_text(draw_json(list(drawing.rows)))
+    elif kind is Format.csv:
+        put_text(draw_csv(drawing.rows, [column.name for column in drawing.columns]))
+    else:
+        put_text(draw(drawing, kind))
+
+
+def draw(drawing: Drawing, kind: Format) -> str:
+    """Draw rows for people."""
+    from pointwise.text.markdown import draw_markdown
+    from pointwise.text.terminal import draw_table
+
+    return draw_markdown(drawing) if kind is Format.markdown else draw_table(drawing)
 
 
 def draw_json(value: Any) -> str:
@@ -91,18 +93,3 @@ def _csv_value(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else value
-
-
-def draw_markdown(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
-    """Draw rows as a Markdown table."""
-    from pointwise.text.values import format_cell, shown_columns
-
-    columns = shown_columns(columns)
-
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(escape(c, quote=False).replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
-
-    numbers = {c for c in columns if any(isinstance(row.get(c), (int, float)) for row in rows)}
-    body = [line(format_cell(c, row) for c in columns) for row in rows]
-    table = [line(columns), line("---:" if c in numbers else "---" for c in columns), *body]
-    return "\n".join([f"**{title}**", "", *table, *(["", note] if note else [])])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer.main
 
@@ -59,7 +59,8 @@ def _names(option: Any) -> str:
 def _value_name(option: Any) -> str:
     if isinstance(option.default, Enum):
         return "\\|".join(choice.value for choice in type(option.default))
-    return str(option.metavar)
+    choices = get_args(option.type_descriptor.annotation) if option.metavar is None else ()
+    return "\\|".join(map(str, choices)) or str(option.metavar)
 
 
 def _cell(text: str) -> str:

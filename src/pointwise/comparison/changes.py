@@ -3,58 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT
-from pointwise.comparison.deltas import BASELINE, DELTA, EXPERIMENT, Pair, pair_clusters
+from pointwise.columns import (
+    ACTUAL,
+    BASELINE,
+    CHANGE,
+    DELTA,
+    EXPERIMENT,
+    IDEAL,
+    ITEM,
+    ITEM_SIZES,
+    ITEMS,
+    MOVED,
+    PIECES,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+    name_part,
+)
+from pointwise.comparison.deltas import Pair, pair_clusters
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import METRICS, Metric
 
-CHANGE = "change"
-MOVED = "moved_items"
-PIECES = "pieces"
-
 JUDGE = "jaccard_distance"  # decides what is better
 _NOTHING = 1e-12  # what rounding leaves of a delta of zero
-_BEFORE, _AFTER = f"{ACTUAL}_{BASELINE}", f"{ACTUAL}_{EXPERIMENT}"
+_BEFORE, _AFTER = name_part(ACTUAL, BASELINE), name_part(ACTUAL, EXPERIMENT)
+_PIECES = {_BEFORE: name_part(PIECES, BASELINE), _AFTER: name_part(PIECES, EXPERIMENT)}
 
 
 def find_changes(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Say of every ideal cluster what the experiment changed.
 
-    A cluster lies in as many *pieces* as there are actual clusters that hold its items. With more pieces than
-    before it was split further, with fewer merged together. With as many it is better or worse by its Jaccard
-    distance, which foreign items that come or go change as well; or some of its items moved to no effect.
+    A cluster lies in as many *pieces* as there are actual clusters that hold its items; items that only one of the two
+    has do not count. With more pieces than before it was split further, with fewer merged together. With as many it is
+    better or worse by its Jaccard distance, which foreign items that come or go change as well; or some of its items
+    moved to no effect.
 
     Returns:
         Ideal clusters with `change`, their pieces before and after, how many of their items moved, and the
-        deltas of the metrics and of the Jaccard distance.
+        deltas of the metrics and of the Jaccard distance. A cluster that only one of the two has is in no pieces.
     """
-    judged = metrics if any(m.name == JUDGE for m in metrics) else (*metrics, METRICS[JUDGE])
-    clusters = pair_clusters(variants, pair, judged)
-    for side, name in ((BASELINE, pair.baseline), (EXPERIMENT, pair.experiment)):
-        pieces = variants[name].cells.group_by(IDEAL).agg(nw.len().alias(f"{PIECES}_{side}"))
-        clusters = clusters.join(pieces, on=IDEAL, how="inner")
-    moved = find_moved_items(variants, pair).group_by(IDEAL).agg(nw.len().alias(MOVED))
-    rows = clusters.join(moved, on=IDEAL, how="left")
-    counts = [nw.col(f"{PIECES}_{side}").cast(nw.Int64) for side in (BASELINE, EXPERIMENT)]
-    number = nw.when(nw.col(MOVED).is_null()).then(nw.lit(0)).otherwise(nw.col(MOVED)).cast(nw.Int64)
-    rows = rows.with_columns(*counts, number.alias(MOVED)).with_columns(_change().alias(CHANGE))
-    pieces_columns = [f"{PIECES}_{side}" for side in (BASELINE, EXPERIMENT)]
-    deltas = [f"{m.name}_{DELTA}" for m in judged]
-    return rows.select(IDEAL, CHANGE, ITEMS, WEIGHT, SHARE, *pieces_columns, MOVED, *deltas)
+    judged = judged_metrics(metrics)
+    items = variants[pair.baseline].engine.checkpoint(pair_members(variants, pair))
+    rows = pair_clusters(variants, pair, judged)
+    counts = [(MOVED, find_moved_items(items)), *((name, _pieces(items, side)) for side, name in _PIECES.items())]
+    for name, parts in counts:
+        found = parts.group_by(IDEAL).agg(nw.len().alias(name))
+        rows = rows.join(found, on=IDEAL, how="left")
+    numbers = [
+        nw.when(nw.col(name).is_null()).then(nw.lit(0)).otherwise(nw.col(name)).cast(nw.Int64).alias(name)
+        for name, _ in counts
+    ]
+    rows = rows.with_columns(*numbers).with_columns(_change().alias(CHANGE))
+    return rows.select(*(column.name for column in change_columns(metrics)))
+
+
+def change_columns(metrics: Sequence[Metric]) -> list[Column]:
+    """Describe the columns of `find_changes`; a drawing shows the change of the Jaccard distance only."""
+    pieces = [Column(name, Kind.COUNT) for name in _PIECES.values()]
+    deltas = [Column(name_part(m.name, DELTA), Kind.DELTA, is_drawn=m.name == JUDGE) for m in judged_metrics(metrics)]
+    sizes = [replace(size, is_drawn=size.name != WEIGHT) for size in ITEM_SIZES]
+    return [*keys(IDEAL), Column(CHANGE), *sizes, *pieces, Column(MOVED, Kind.COUNT), *deltas]
+
+
+def judged_metrics(metrics: Sequence[Metric]) -> Sequence[Metric]:
+    """Add the metric that decides what is better, if it is not there."""
+    return metrics if any(m.name == JUDGE for m in metrics) else (*metrics, METRICS[JUDGE])
+
+
+def _pieces(items: nw.LazyFrame, side: str) -> nw.LazyFrame:
+    return items.group_by(IDEAL, side).agg(nw.len().alias(ITEMS))
 
 
 def _change() -> nw.Expr:
-    before, after = nw.col(f"{PIECES}_{BASELINE}"), nw.col(f"{PIECES}_{EXPERIMENT}")
-    delta = nw.col(f"{JUDGE}_{DELTA}")
+    before, after = (nw.col(name) for name in _PIECES.values())
+    in_baseline, in_experiment = (~nw.col(name_part(JUDGE, side)).is_null() for side in (BASELINE, EXPERIMENT))
+    delta = nw.col(name_part(JUDGE, DELTA))
     kinds = (
         (nw.col(MOVED) > 0, "items moved"),
         (delta > _NOTHING, "worse"),
         (delta < -_NOTHING, "better"),
         (after < before, "merged together"),
         (after > before, "split further"),
+        (~in_experiment, "only in the baseline"),
+        (~in_baseline, "only in the experiment"),
     )
     change: nw.Expr = nw.lit("unchanged")
     for condition, name in kinds:
@@ -62,19 +98,30 @@ def _change() -> nw.Expr:
     return change
 
 
-def find_moved_items(variants: Mapping[str, Evidence], pair: Pair) -> nw.LazyFrame:
+def pair_members(variants: Mapping[str, Evidence], pair: Pair) -> nw.LazyFrame:
+    """List the items that two variants share, with their actual clusters before and after."""
+    before = variants[pair.baseline].weighed_items().select(ITEM, IDEAL, WEIGHT, nw.col(ACTUAL).alias(_BEFORE))
+    after = variants[pair.experiment].items.select(ITEM, nw.col(ACTUAL).alias(_AFTER))
+    return before.join(after, on=ITEM, how="inner")
+
+
+def find_moved_items(items: nw.LazyFrame) -> nw.LazyFrame:
     """List the items that left their actual cluster.
 
     Cluster ids of two clusterings mean nothing to each other. A cluster before and one after are taken for the
     same if each shares more weight with the other than with any third; items outside of such pairs moved.
+
+    Args:
+        items: What `pair_members` gives.
     """
-    before = variants[pair.baseline].weighed_items().select(ITEM, IDEAL, WEIGHT, nw.col(ACTUAL).alias(_BEFORE))
-    after = variants[pair.experiment].items.select(ITEM, nw.col(ACTUAL).alias(_AFTER))
-    items = before.join(after, on=ITEM, how="inner")
     shared = items.group_by(_BEFORE, _AFTER).agg(nw.col(WEIGHT).sum())
     heirs, origins = _best_partner(shared, _BEFORE, _AFTER), _best_partner(shared, _AFTER, _BEFORE)
     same = heirs.join(origins, on=[_BEFORE, _AFTER], how="inner")
     return items.join(same, on=[_BEFORE, _AFTER], how="anti")
+
+
+MOVED_COLUMNS = (*keys(ITEM, IDEAL), ITEM_SIZES[1], Column(_BEFORE), Column(_AFTER))
+"""What `find_moved_items` says of an item."""
 
 
 def _best_partner(shared: nw.LazyFrame, one: str, other: str) -> nw.LazyFrame:

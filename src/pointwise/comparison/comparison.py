@@ -14,29 +14,53 @@ from typing import TYPE_CHECKING, Any, Self
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.answers.levels import band_keys, check_names, slice_cells
+from pointwise.answers.levels import band_keys, check_slices, slice_cells, slice_columns
 from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
-from pointwise.answers.tables import SHOWN_ROWS, MetricTable
-from pointwise.columns import ACTUAL, CLUSTER, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, ITEMS, LOW, SHARE, WEIGHT
-from pointwise.comparison.changes import CHANGE, JUDGE, MOVED, find_changes, find_moved_items
-from pointwise.comparison.deltas import (
+from pointwise.answers.tables import MetricTable, metric_columns
+from pointwise.columns import (
+    ACTUAL,
     BASELINE,
+    BASELINE_VALUE,
+    CHANGE,
+    CLUSTER,
     CONTRIBUTION,
+    COVERAGE_SHARES,
     DELTA,
-    DOWN_CLUSTERS,
     EXPERIMENT,
+    EXPERIMENT_VALUE,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    ITEM,
+    ITEM_SIZES,
+    ITEMS,
     METRIC,
+    MOVED,
     P_ADJUSTED,
     P_VALUE,
-    UP_CLUSTERS,
+    SHARE,
+    SLICE,
+    VALUE,
     VARIANT,
     VERDICT,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+    name_part,
+    undrawn,
+)
+from pointwise.comparison.changes import MOVED_COLUMNS, change_columns, find_changes, find_moved_items, pair_members
+from pointwise.comparison.deltas import (
+    CLUSTER_COLUMNS,
+    DELTA_COLUMNS,
+    ITEM_COLUMNS,
     Pair,
     Row,
     bootstrap_deltas,
     find_deltas,
     pair_clusters,
     pair_items,
+    paired_columns,
     stack_sums,
 )
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
@@ -47,17 +71,18 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
 from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import in_turn
-from pointwise.errors import NotFoundError, UsageError
+from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
 from pointwise.inputs.options import On
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
+from pointwise.results import as_table
 from pointwise.store.contents import describe_file, open_folder, steadily
 from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, now, write_manifest
 from pointwise.store.places import find_place, stored_folder
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import MISSING
+from pointwise.text.values import MISSING, SHOWN_ROWS
 from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
 from pointwise.version import __version__
@@ -65,9 +90,9 @@ from pointwise.version import __version__
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots
 
-_COVERAGE = ("common_share", "missing_share", "outside_share")
-_ORDER, _SIZE = "_order", "_size"  # what tables of deltas are ordered by
+_ORDER, _SIZE, _NAME = "_order", "_size", "_name"  # what tables are ordered and joined by
 _TWO = 2
+_ROUNDING = 1e-12  # of a difference of zero
 
 
 @in_turn("engine")
@@ -130,9 +155,13 @@ class Comparison:
 
         return stack_sums(self._evidence, by, metrics, rows_of=rows_of)
 
+    def by_variant(self) -> MetricTable:
+        """List the overall metrics of every variant with their intervals, and how far it covers the truth."""
+        return self._by_variant
+
     @cached_property
-    def overall(self) -> MetricTable:
-        """The metrics of every variant with their intervals, and how far it covers the truth."""
+    def _by_variant(self) -> MetricTable:
+        has_intervals = self._shows_intervals
         lifted = lift_with_intervals(
             self._sums,
             (VARIANT,),
@@ -141,21 +170,19 @@ class Comparison:
             sample=self._sample,
             confidence=self.confidence,
         )
-        frame = lifted.drop(SHARE)
-        columns = frame.collect_schema().names()
-        columns = [c for c in columns if self._shows_intervals or not c.endswith((LOW, HIGH))]
-        numbers: dict[str, list[Any]] = {VARIANT + "_": self.variants, _ORDER: list(range(len(self.variants)))}
-        for name in _COVERAGE:
+        numbers: dict[str, list[Any]] = {_NAME: self.variants, _ORDER: list(range(len(self.variants)))}
+        for name in COVERAGE_SHARES:
             numbers[name] = [getattr(e.coverage, name) for e in self.evaluations.values()]
-        coverage = from_rows(pa.table(numbers), self.engine)
-        joined = frame.join(coverage, left_on=VARIANT, right_on=VARIANT + "_", how="inner")
+        joined = lifted.join(from_rows(pa.table(numbers), self.engine), left_on=VARIANT, right_on=_NAME, how="inner")
+        values = [column for m in self.metrics for column in metric_columns(m, intervals=has_intervals)]
+        shares = [Column(name, Kind.SHARE) for name in COVERAGE_SHARES]
+        described = (*keys(VARIANT), *ITEM_SIZES[:2], Column(IDEAL_CLUSTERS, Kind.COUNT), *values, *shares)
         return MetricTable(
             self._sample.title("Overall"),
-            self.engine.checkpoint(joined.select(*columns, *_COVERAGE, _ORDER)),
+            self.engine.checkpoint(joined.select(*(column.name for column in described), _ORDER)),
             self.engine,
+            undrawn(described, (WEIGHT, IDEAL_CLUSTERS, "missing_share")),
             order=((_ORDER, False),),
-            hidden=(_ORDER,),
-            quiet=(WEIGHT, IDEAL_CLUSTERS, "missing_share"),
             confidence=self.confidence,
         )
 
@@ -204,14 +231,29 @@ class Comparison:
         if not specs:
             raise UsageError(say_what_to_slice_by(first.evidence.slice_schema))
         chosen, pairs = self._chosen(metrics), self._pairs(experiment, baseline)
-        cuts = [read_slicing(spec, first.evidence.slice_schema) for spec in specs]
-        rows = [self._compare_slicing(cut, pairs, chosen) for cut in cuts]
-        quiet = (ITEMS, IDEAL_CLUSTERS, f"{BASELINE}_value", f"{EXPERIMENT}_value")
+        cuts = [self._read_slicing(spec) for spec in specs]
+        check_slices(cuts, chosen, taken=(EXPERIMENT, BASELINE, VARIANT, *(column.name for column in DELTA_COLUMNS)))
+        rows = [row for cut in cuts for row in self._compare_slicing(cut, pairs, chosen)]
+        quiet = (ITEMS, IDEAL_CLUSTERS, BASELINE_VALUE, EXPERIMENT_VALUE)
         if len(cuts) == 1:
-            title, keys = f"Differences by {cuts[0].name}", cuts[0].names
-            return self._delta_table(title, rows[0], pairs, quiet=quiet, keys=keys)
-        listed = [_named(row, cut) for cut, found in zip(cuts, rows, strict=True) for row in found]
-        return self._delta_table("Differences by slice", listed, pairs, quiet=quiet, keys=("value",))
+            return self._delta_table(f"Differences by {cuts[0].name}", rows, pairs, quiet=quiet, cuts=cuts)
+        return self._delta_table("Differences by slice", rows, pairs, quiet=quiet, cuts=cuts)
+
+    def _read_slicing(self, spec: Any) -> Slicing:
+        """Understand a slice, which the items of every variant must allow in the same way."""
+        found: dict[str, Slicing] = {}
+        for name, evidence in self._evidence.items():
+            try:
+                found[name] = read_slicing(spec, evidence.slice_schema)
+            except MissingColumnError as error:
+                raise MissingColumnError(f"The variant {name!r} cannot be sliced by {spec!r}: {error}") from error
+        cut = next(iter(found.values()))
+        for column in dict.fromkeys(column for key in cut.keys for column in key.columns or ()):
+            types = {name: evidence.slice_schema[column] for name, evidence in self._evidence.items()}
+            if len(set(types.values())) > 1:
+                kinds = ", ".join(f"{kind} in {name!r}" for name, kind in types.items())
+                raise UsageError(f"The column {column!r} has different types: {kinds}. Give all variants the same.")
+        return cut
 
     def _find_deltas(
         self, sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], metrics: Sequence[Metric]
@@ -227,49 +269,51 @@ class Comparison:
         )
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
-        check_names(cut.names, metrics)
-        _check_delta_names(cut.names)
-        names = [key.column for key in cut.keys]
+        names, bands = [key.column for key in cut.keys], band_keys(cut)
         sums = self._stack(names, metrics, cut)
         rows = self._find_deltas(sums, names, pairs, metrics)
-        bands = band_keys(cut)
         rows.sort(key=lambda row: [row[band] for band in bands] or -abs(row[CONTRIBUTION] or 0.0))
-        return [row | {band: band_name(row[band]) for band in bands} for row in rows]
+        named = (row | {band: band_name(row[band]) for band in bands} for row in rows)
+        return [{SLICE: cut.name, VALUE: _as_text([row[name] for name in names])} | row for row in named]
 
     def by_ideal_cluster(
         self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
     ) -> MetricTable:
         """Show what changed in every ideal cluster. Contributions add up to the overall delta."""
         pairs = self._pairs(experiment, baseline)
-        return self._paired_table("Ideal clusters", pair_clusters, pairs, self._chosen(metrics))
+        return self._paired_table("Ideal clusters", pair_clusters, CLUSTER_COLUMNS, pairs, self._chosen(metrics))
 
     def by_item(
         self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
     ) -> MetricTable:
         """Show what changed for every item. Contributions add up to the overall delta."""
-        return self._paired_table("Items", pair_items, self._pairs(experiment, baseline), self._chosen(metrics))
+        chosen = [metric for metric in self._chosen(metrics) if not metric.means]
+        return self._paired_table("Items", pair_items, ITEM_COLUMNS, self._pairs(experiment, baseline), chosen)
 
-    def worst(
-        self, metric: str, n: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+    def losses(
+        self, metric: str, limit: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
     ) -> MetricTable:
         """Show the ideal clusters that cost the experiment most, compared with the baseline."""
-        return self._movers(metric, n, self._one_pair(experiment, baseline), worst=True)
+        return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=True)
 
-    def best(
-        self, metric: str, n: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+    def gains(
+        self, metric: str, limit: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
     ) -> MetricTable:
         """Show the ideal clusters that the experiment gains most from, compared with the baseline."""
-        return self._movers(metric, n, self._one_pair(experiment, baseline), worst=False)
+        return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=False)
 
-    def _movers(self, metric: str, n: int, pair: Pair, *, worst: bool) -> MetricTable:
+    def _movers(self, metric: str, limit: int, pair: Pair, *, losses: bool) -> MetricTable:
         found = find_metric(metric)
         if found.better is None or found.means:
-            raise UsageError(f"{metric!r} has no better or worse contribution of a cluster. Use by_ideal_cluster().")
-        column = f"{metric}_{CONTRIBUTION}"
-        downwards = worst == (found.better == "lower")
-        table = self._paired_table("Ideal clusters", pair_clusters, [pair], [found])
-        moved = table.where(nw.col(column) > 0 if downwards else nw.col(column) < 0)
-        return replace(moved.sort(column, descending=downwards).head(n), quiet=(EXPERIMENT, BASELINE))
+            raise UsageError(f"A cluster has no gain or loss of {metric!r}. Use by_ideal_cluster().")
+        column = name_part(metric, CONTRIBUTION)
+        downwards = losses == (found.better == "lower")
+        # What rounding leaves of no change at all is in proportion to the share of the weight.
+        least = nw.col(SHARE) * _ROUNDING
+        table = self._paired_table("Ideal clusters", pair_clusters, CLUSTER_COLUMNS, [pair], [found])
+        moved = table.where(nw.col(column) > least if downwards else nw.col(column) < 0.0 - least)
+        drawn = tuple(replace(c, is_drawn=c.name not in (EXPERIMENT, BASELINE)) for c in moved.describe())
+        return replace(moved.sort(column, descending=downwards).head(limit), described=drawn)
 
     def bootstrap(
         self,
@@ -288,31 +332,34 @@ class Comparison:
         )
 
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
-        """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together."""
+        """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together.
+
+        A cluster that only one of the two variants has items of is said to be only in the baseline, or only in the
+        experiment.
+        """
         pair = self._one_pair(experiment, baseline)
         frame = self.engine.checkpoint(find_changes(self._evidence, pair, self.metrics))
         order = ((MOVED, True), (WEIGHT, True), (IDEAL, False))
-        quiet = (WEIGHT, *(f"{m.name}_{DELTA}" for m in self.metrics if m.name != JUDGE))
         title = _titled("What happened to the ideal clusters", [pair])
-        return MetricTable(title, frame, self.engine, order=order, quiet=quiet)
+        return MetricTable(title, frame, self.engine, tuple(change_columns(self.metrics)), order=order)
 
     def count_changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Count the ideal clusters to which the same happened."""
         changes = self.changes(experiment=experiment, baseline=baseline)
+        counts = [Column(name, Kind.COUNT) for name in (IDEAL_CLUSTERS, ITEMS, MOVED)]
+        described = (*keys(CHANGE), *counts, *ITEM_SIZES[1:])
         counted = changes.frame.with_columns(nw.lit(1).alias(IDEAL_CLUSTERS)).group_by(CHANGE)
-        columns = [IDEAL_CLUSTERS, ITEMS, MOVED, WEIGHT, SHARE]
-        sums = counted.agg(*(nw.col(c).sum() for c in columns))
-        whole = [nw.col(c).cast(nw.Int64) for c in columns[:3]]
-        frame = sums.select(CHANGE, *whole, WEIGHT, SHARE)
-        return MetricTable(changes.title, frame, self.engine, order=((IDEAL_CLUSTERS, True), (CHANGE, False)))
+        sums = counted.agg(*(nw.col(column.name).sum() for column in described[1:]))
+        frame = sums.with_columns(*(nw.col(column.name).cast(nw.Int64) for column in counts))
+        order = ((IDEAL_CLUSTERS, True), (CHANGE, False))
+        return MetricTable(changes.title, frame, self.engine, described, order=order)
 
     def moved_items(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """List the items that left their actual cluster, with the cluster before and after."""
         pair = self._one_pair(experiment, baseline)
-        frame = find_moved_items(self._evidence, pair)
-        return MetricTable(
-            _titled("Items that moved", [pair]), frame, self.engine, order=((IDEAL, False), (ITEM, False))
-        )
+        frame = find_moved_items(pair_members(self._evidence, pair))
+        order = ((IDEAL, False), (ITEM, False))
+        return MetricTable(_titled("Items that moved", [pair]), frame, self.engine, MOVED_COLUMNS, order=order)
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
@@ -398,7 +445,7 @@ class Comparison:
 
     def _tables(self) -> list[MetricTable]:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO
-        return [self.overall, self.deltas()] if has_baseline else [self.overall]
+        return [self.by_variant(), self.deltas()] if has_baseline else [self.by_variant()]
 
     def _chosen(self, metrics: Metrics | None) -> tuple[Metric, ...]:
         if metrics is None:
@@ -437,55 +484,57 @@ class Comparison:
         pairs: Sequence[Pair],
         *,
         quiet: Sequence[str],
-        keys: tuple[str, ...] = (),
+        cuts: Sequence[Slicing] = (),
     ) -> MetricTable:
         """Make a table of rows in the order of the pairs, drawing only what differs between the rows."""
-        if not self._shows_intervals:
-            dropped = [DELTA + LOW, DELTA + HIGH, P_VALUE, P_ADJUSTED, *([] if self._sample.is_complete else [VERDICT])]
-            rows = [{c: value for c, value in row.items() if c not in dropped} for row in rows]
+        about = slice_columns(cuts) if cuts else ()
+        described = [Column(EXPERIMENT), Column(BASELINE), *about, *self._delta_columns()]
         number = {pair: n for n, pair in enumerate(pairs)}
         ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
-        frame = from_rows(
-            _typed(pa.Table.from_pylist([row | {_ORDER: n} for n, row in enumerate(ordered)])), self.engine
-        )
+        stored = [Column(column.own, column.kind) for column in (*described, Column(_ORDER))]
+        table = as_table([row | {_ORDER: n} for n, row in enumerate(ordered)], stored)
         return MetricTable(
             self._sample.title(_titled(title, pairs)),
-            frame,
+            from_rows(table, self.engine),
             self.engine,
+            undrawn(described, (*same, *quiet, P_VALUE)),
             order=((_ORDER, False),),
-            hidden=(_ORDER,),
-            quiet=(*same, *quiet, P_VALUE),
-            keys=keys,
             confidence=self.confidence,
         )
+
+    def _delta_columns(self) -> list[Column]:
+        """Describe what is said of a difference; without intervals, no more than can be said without a sample."""
+        if self._shows_intervals:
+            return list(DELTA_COLUMNS)
+        dropped = (P_VALUE, P_ADJUSTED, *(() if self._sample.is_complete else (VERDICT,)))
+        kept = [c for c in DELTA_COLUMNS if c.kind is not Kind.END and c.name not in dropped]
+        return [replace(column, low="", high="") for column in kept]
 
     def _paired_table(
         self,
         title: str,
         pair_rows: Callable[[Mapping[str, Evidence], Pair, Sequence[Metric]], nw.LazyFrame],
+        about: tuple[Column, ...],
         pairs: Sequence[Pair],
         metrics: Sequence[Metric],
     ) -> MetricTable:
         parts = []
         for pair in pairs:
             names = [nw.lit(pair.experiment).alias(EXPERIMENT), nw.lit(pair.baseline).alias(BASELINE)]
-            rows = pair_rows(self._evidence, pair, metrics)
-            parts.append(rows.select(*names, *rows.collect_schema().names()))
-        frame = nw.concat(parts)
-        columns = frame.collect_schema().names()
-        contributions = [c for c in columns if c.endswith(f"_{CONTRIBUTION}")]
+            parts.append(pair_rows(self._evidence, pair, metrics).with_columns(*names))
+        values = [column for m in metrics for column in paired_columns(m)]
+        contributions = [column.name for column in values if column.name.endswith(name_part("", CONTRIBUTION))]
         size = reduce(operator.add, (nw.col(c).abs() for c in contributions), nw.lit(0.0))
-        key = next(c for c in (ITEM, IDEAL) if c in columns)
-        values = [f"{m.name}_{side}" for m in metrics for side in (BASELINE, EXPERIMENT)]
+        quiet = [column.name for column in values if not column.name.endswith(name_part("", DELTA))]
+        described = (Column(EXPERIMENT), Column(BASELINE), *about, *values)
         return MetricTable(
             _titled(title, pairs),
-            frame.with_columns(size.alias(_SIZE)),
+            nw.concat(parts).with_columns(size.alias(_SIZE)),
             self.engine,
-            order=((_SIZE, True), (WEIGHT, True), (key, False)),
-            hidden=(_SIZE,),
-            quiet=(*values, *contributions, *((EXPERIMENT, BASELINE) if len(pairs) == 1 else ())),
+            undrawn(described, (*quiet, *((EXPERIMENT, BASELINE) if len(pairs) == 1 else ()))),
+            order=((_SIZE, True), (WEIGHT, True), (about[0].name, False)),
         )
 
 
@@ -522,43 +571,9 @@ def _titled(title: str, pairs: Sequence[Pair]) -> str:
     return f"{title}: {f'{experiments.pop()} ' if len(experiments) == 1 else ''}against {baselines.pop()}"
 
 
-def _named(row: Row, cut: Slicing) -> Row:
-    """Put what a row is about into two columns that all slicings have."""
-    names = [key.column for key in cut.keys]
-    value = row[names[0]] if len(names) == 1 else ", ".join(MISSING if row[n] is None else str(row[n]) for n in names)
-    text = None if value is None else str(value)
-    head = {EXPERIMENT: row[EXPERIMENT], BASELINE: row[BASELINE], "slice": cut.name, "value": text}
-    return head | {column: value for column, value in row.items() if column not in (*head, *names)}
-
-
-def _check_delta_names(names: Sequence[str]) -> None:
-    taken = (
-        EXPERIMENT,
-        BASELINE,
-        VARIANT,
-        METRIC,
-        DELTA,
-        P_VALUE,
-        P_ADJUSTED,
-        UP_CLUSTERS,
-        DOWN_CLUSTERS,
-        VERDICT,
-        CONTRIBUTION,
-        DELTA + LOW,
-        DELTA + HIGH,
-        f"{BASELINE}_value",
-        f"{EXPERIMENT}_value",
-    )
-    clash = [name for name in names if name.lower() in taken]
-    if clash:
-        raise UsageError(f"A slice cannot be called {clash[0]!r}, as a column of its table is. Rename the column.")
-
-
-def _typed(table: pa.Table) -> pa.Table:
-    """Give columns without any value a type: numbers, unless they are about the slice."""
-    for n, column in enumerate(table.schema):
-        if pa.types.is_null(column.type):
-            kind = pa.float64() if column.name.startswith((DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION)) else pa.string()
-            kind = pa.float64() if column.name.endswith("_value") else kind
-            table = table.set_column(n, column.name, pa.nulls(len(table), kind))
-    return table
+def _as_text(values: Sequence[Any]) -> str | None:
+    """Write the values that make a slice as one, in the way that engines do."""
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    if len(values) == 1:
+        return None if values[0] is None else texts[0]
+    return ", ".join(MISSING if value is None else text for value, text in zip(values, texts, strict=True))

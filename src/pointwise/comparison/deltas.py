@@ -13,6 +13,13 @@ import pyarrow as pa
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_WEIGHT,
+    BASELINE,
+    BASELINE_VALUE,
+    CONTRIBUTION,
+    DELTA,
+    DOWN_CLUSTERS,
+    EXPERIMENT,
+    EXPERIMENT_VALUE,
     FN,
     FP,
     HIGH,
@@ -20,13 +27,25 @@ from pointwise.columns import (
     IDEAL_CLUSTERS,
     IDEAL_WEIGHT,
     ITEM,
+    ITEM_SIZES,
     ITEMS,
     LOW,
+    METRIC,
+    P_ADJUSTED,
+    P_VALUE,
     SHARE,
     TN,
     TP,
     UNDEFINED,
+    UP_CLUSTERS,
+    VARIANT,
+    VERDICT,
     WEIGHT,
+    Column,
+    Kind,
+    keys,
+    name_part,
+    with_ends,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import add_up, average, defined_weight, of_means, sum_columns, sum_up
@@ -52,23 +71,28 @@ from pointwise.uncertainty.intervals import (
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import judge
 
-VARIANT = "variant"
-EXPERIMENT = "experiment"
-BASELINE = "baseline"
-METRIC = "metric"
-DELTA = "delta"
-P_VALUE = "p_value"
-P_ADJUSTED = "p_adjusted"
-CONTRIBUTION = "contribution"
-UP_CLUSTERS = "up_clusters"
-DOWN_CLUSTERS = "down_clusters"
-VERDICT = "verdict"
-
 _PAIR, _SIGN, _DEFINED = "_pair", "_sign", "__defined"
 _OWN, _SIDES, _UP, _DOWN = "__own", "__sides", "__up", "__down"
 _NO_CHANGE = 1e-9  # of the own value of a cluster: rounding depends on the order of its cells
 
 Row = dict[str, Any]
+
+DELTA_COLUMNS = (
+    Column(METRIC),
+    Column(ITEMS, Kind.COUNT),
+    Column(SHARE, Kind.SHARE),
+    Column(IDEAL_CLUSTERS, Kind.COUNT),
+    Column(BASELINE_VALUE, Kind.METRIC),
+    Column(EXPERIMENT_VALUE, Kind.METRIC),
+    *with_ends(Column(DELTA, Kind.DELTA)),
+    Column(P_VALUE, Kind.P_VALUE),
+    Column(P_ADJUSTED, Kind.P_VALUE),
+    Column(UP_CLUSTERS, Kind.COUNT),
+    Column(DOWN_CLUSTERS, Kind.COUNT),
+    Column(VERDICT),
+    Column(CONTRIBUTION, Kind.DELTA),
+)
+"""What `find_deltas` says of every pair, group and metric, beside the names of these."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +179,9 @@ def find_deltas(
 
 
 def _lifted(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
-    keys = (VARIANT, *by)
-    grouped = add_up(sums, keys, sum_columns(item_metrics(metrics)))
-    return average(grouped, keys, metrics=metrics, total_weight=1.0)
+    groups = (VARIANT, *by)
+    grouped = add_up(sums, groups, sum_columns(item_metrics(metrics)))
+    return average(grouped, groups, metrics=metrics, total_weight=1.0)
 
 
 def _total_weights(rows: Iterable[Row], metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
@@ -209,8 +233,8 @@ def pair_influences(
         for n in names
         for end, number in ((INFLUENCE, _DEFINED), (_OWN, _SIDES))
     ]
-    keys, ends = (_PAIR, *by, IDEAL), (INFLUENCE, _OWN, _DEFINED, _SIDES)
-    combined = add_up(influences.select(*keys, *signed, *counted), keys, [n + end for n in names for end in ends])
+    groups, ends = (_PAIR, *by, IDEAL), (INFLUENCE, _OWN, _DEFINED, _SIDES)
+    combined = add_up(influences.select(*groups, *signed, *counted), groups, [n + end for n in names for end in ends])
     # A sum over nothing is zero, but a cluster where the metric is undefined on both sides must not count.
     defined = [nw.when(nw.col(n + _DEFINED) > 0).then(nw.col(n + INFLUENCE)).alias(n + INFLUENCE) for n in names]
     return combined.with_columns(*defined, *(way for n in names for way in _ways(n)))
@@ -251,8 +275,8 @@ def _delta(
         ITEMS: shown[ITEMS] if shown else 0,
         SHARE: shown[WEIGHT] / total[WEIGHT] if shown else 0.0,
         IDEAL_CLUSTERS: test[IDEAL_CLUSTERS],
-        BASELINE + "_value": before,
-        EXPERIMENT + "_value": after,
+        BASELINE_VALUE: before,
+        EXPERIMENT_VALUE: after,
         DELTA: delta,
         DELTA + LOW: max(delta - reach, -width) if has_interval else None,
         DELTA + HIGH: min(delta + reach, width) if has_interval else None,
@@ -288,6 +312,17 @@ def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
             row[P_ADJUSTED] = p
 
 
+CLUSTER_COLUMNS = (*keys(IDEAL), *ITEM_SIZES)
+"""What `pair_clusters` says of a cluster before its metrics."""
+
+ITEM_COLUMNS = (
+    *keys(ITEM, IDEAL),
+    *ITEM_SIZES[1:],
+    *(Column(name_part(ACTUAL, side)) for side in (BASELINE, EXPERIMENT)),
+)
+"""What `pair_items` says of an item before its metrics."""
+
+
 def pair_clusters(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Compare every ideal cluster of two variants."""
 
@@ -315,41 +350,50 @@ def pair_items(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[M
 def _paired(
     variants: Mapping[str, Evidence],
     pair: Pair,
-    keys: Sequence[str],
+    by: Sequence[str],
     metrics: Sequence[Metric],
     *,
     rows_of: Callable[[Evidence], nw.LazyFrame],
     sided: Sequence[str] = (),
 ) -> nw.LazyFrame:
-    """Put two variants side by side by keys of the truth; a key that one of them lacks has no delta.
+    """Put two variants side by side by columns of the truth; a row that one of them lacks has no delta.
 
     Returns:
-        The keys, `items`, `weight`, `share`, the columns in `sided` for either side, and for every metric
+        The columns in `by`, `items`, `weight`, `share`, the columns in `sided` for either side, and for every metric
         `<metric>_baseline`, `<metric>_experiment`, `<metric>_delta` and `<metric>_contribution`.
     """
     names = [m.name for m in metrics]
-    sums = [f"{m.name}_{CONTRIBUTION}" for m in metrics if not m.means]
+    sums = [name_part(m.name, CONTRIBUTION) for m in metrics if not m.means]
     sides = {BASELINE: variants[pair.baseline], EXPERIMENT: variants[pair.experiment]}
     sizes = (ITEMS, WEIGHT, SHARE)
-    values = [f"{c}_{side}" for c in (*sizes, *sided, *names) for side in sides]
+    values = [name_part(c, side) for c in (*sizes, *sided, *names) for side in sides]
     parts = []
     for (side, evidence), sign in zip(sides.items(), (-1.0, 1.0), strict=True):
         frame = rows_of(evidence)
         columns = _sided(frame, (*sizes, *sided, *names), side)
         shares = _contributions(evidence, metrics, sign=sign)
-        parts.append(frame.select(*keys, *(columns[c] for c in values), *shares))
-    grouped = nw.concat(parts).group_by(*keys)
+        parts.append(frame.select(*by, *(columns[c] for c in values), *shares))
+    grouped = nw.concat(parts).group_by(*by)
     rows = grouped.agg(*(nw.col(c).max() for c in values), *(nw.col(c).sum() for c in sums))
-    deltas = [(nw.col(f"{n}_{EXPERIMENT}") - nw.col(f"{n}_{BASELINE}")).alias(f"{n}_{DELTA}") for n in names]
-    rows = rows.with_columns(*deltas, *(_either(c) for c in sizes))
-    per_metric = [f"{n}_{end}" for n in names for end in (BASELINE, EXPERIMENT, DELTA, CONTRIBUTION)]
-    both = [f"{c}_{side}" for c in sided for side in sides]
-    kept = [c for c in per_metric if c in sums or not c.endswith(CONTRIBUTION)]
-    return rows.select(*keys, *sizes, *both, *kept)
+    rows = rows.with_columns(*(_difference(n) for n in names), *(_either(c) for c in sizes))
+    both = [name_part(c, side) for c in sided for side in sides]
+    return rows.select(*by, *sizes, *both, *(column.name for m in metrics for column in paired_columns(m)))
+
+
+def paired_columns(metric: Metric) -> list[Column]:
+    """Describe the columns of a metric in a table that puts two variants side by side."""
+    values = [Column(name_part(metric.name, side), Kind.METRIC) for side in (BASELINE, EXPERIMENT)]
+    changes = (DELTA,) if metric.means else (DELTA, CONTRIBUTION)
+    return values + [Column(name_part(metric.name, change), Kind.DELTA) for change in changes]
+
+
+def _difference(metric: str) -> nw.Expr:
+    after, before = nw.col(name_part(metric, EXPERIMENT)), nw.col(name_part(metric, BASELINE))
+    return (after - before).alias(name_part(metric, DELTA))
 
 
 def _either(column: str) -> nw.Expr:
-    after, before = nw.col(f"{column}_{EXPERIMENT}"), nw.col(f"{column}_{BASELINE}")
+    after, before = nw.col(name_part(column, EXPERIMENT)), nw.col(name_part(column, BASELINE))
     return nw.when(after.is_null()).then(before).otherwise(after).alias(column)
 
 
@@ -357,8 +401,8 @@ def _sided(frame: nw.LazyFrame, columns: Sequence[str], side: str) -> dict[str, 
     """Name columns after the side that they come from, and leave the other side's empty."""
     types = frame.collect_schema()
     other = BASELINE if side == EXPERIMENT else EXPERIMENT
-    own = {f"{c}_{side}": nw.col(c).alias(f"{c}_{side}") for c in columns}
-    return own | {f"{c}_{other}": nw.lit(None).cast(types[c]).alias(f"{c}_{other}") for c in columns}
+    own = {name_part(c, side): nw.col(c).alias(name_part(c, side)) for c in columns}
+    return own | {name_part(c, other): nw.lit(None).cast(types[c]).alias(name_part(c, other)) for c in columns}
 
 
 def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float) -> Iterator[nw.Expr]:
@@ -369,7 +413,7 @@ def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float
             continue
         weight = nw.col(WEIGHT) if metric.is_total else nw.col(WEIGHT) * (1 - nw.col(metric.name + UNDEFINED))
         part = nw.when(~nw.col(metric.name).is_null()).then(nw.col(metric.name) * weight).otherwise(nw.lit(0.0))
-        yield (part * (sign / (_defined(overall, metric) or 1.0))).alias(f"{metric.name}_{CONTRIBUTION}")
+        yield (part * (sign / (_defined(overall, metric) or 1.0))).alias(name_part(metric.name, CONTRIBUTION))
 
 
 def bootstrap_deltas(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -10,9 +10,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pyarrow as pa
 
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT, Column, Kind, keys
 from pointwise.core.alignment import is_bad_weight
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.crosstab import cross_tabulate
@@ -25,7 +24,8 @@ from pointwise.inputs.options import Absent, Columns, Options, check_choice
 from pointwise.inputs.reading import read_clusterings
 from pointwise.inputs.tables import Table
 from pointwise.inputs.unassigned import ALONE
-from pointwise.text.terminal import draw_html, draw_table
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count
 
 SetDistance = Callable[[Confusion], Any]
@@ -158,13 +158,13 @@ def nearest(clustering: Any, others: Mapping[str, Any], **settings: Any) -> dict
         >>> pw.nearest([["i1", "i2"]], {"far": [["i1"], ["i2"]], "near": [["i2", "i1"]]})
         {'near': 0.0, 'far': 0.5}
     """
-    own = _free_name(others)
+    own = _free_name("this one", others)
     matrix = distance_matrix({own: clustering, **others}, **settings)
     return dict(sorted(((name, matrix[own, name]) for name in others), key=lambda pair: pair[1]))
 
 
 @dataclass(frozen=True, repr=False)
-class DistanceMatrix:
+class DistanceMatrix(Result):
     """How far several clusterings lie apart.
 
     Args:
@@ -186,34 +186,37 @@ class DistanceMatrix:
                 raise NotFoundError(f"There is no clustering {name!r}. There are {', '.join(map(repr, self.names))}.")
         return float(self.values[self.names.index(pair[0]), self.names.index(pair[1])])
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one row per clustering with its distance to every other."""
-        rows = zip(self.names, self.values.tolist(), strict=True)
-        return [{CLUSTERING: name} | dict(zip(self.names, row, strict=True)) for name, row in rows]
-
-    def to_arrow(self) -> pa.Table:
-        """Return the matrix as a PyArrow table."""
-        return pa.Table.from_pylist(self.to_dicts())
-
     @property
     def title(self) -> str:
         """What the numbers are."""
         return f"Distances ({self.by}) on {format_count(self.items, 'common item')}"
 
-    def __repr__(self) -> str:
-        """Draw the matrix."""
-        return draw_table(self.title, [CLUSTERING, *self.names], self.to_dicts())
+    @property
+    def _key(self) -> str:
+        """The column that names the clustering of a row, which no clustering is called."""
+        return _free_name(_CLUSTERING, self.names)
 
-    def _repr_html_(self) -> str:
-        return draw_html(self.title, [CLUSTERING, *self.names], self.to_dicts())
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys(self._key), *(Column(name, Kind.METRIC) for name in self.names))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per clustering with its distance to every other."""
+        rows = zip(self.names, self.values.tolist(), strict=True)
+        return [{self._key: name} | dict(zip(self.names, row, strict=True)) for name, row in rows]
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the whole matrix."""
+        return Drawing(self.title, self.describe(), self.to_dicts())
 
 
-CLUSTERING = "clustering"
+_CLUSTERING = "clustering"
 
 
-def _free_name(taken: Mapping[str, Any]) -> str:
-    name = "this one"
-    while name in taken:
+def _free_name(name: str, taken: Iterable[str]) -> str:
+    """Lengthen a name until nothing else is called like it, whatever the case of its letters."""
+    others = {other.lower() for other in taken}
+    while name.lower() in others:
         name += "'"
     return name
 

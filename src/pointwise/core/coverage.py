@@ -9,17 +9,33 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, ACTUAL_WEIGHT, CLUSTER, IDEAL, ITEM, TP, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_WEIGHT,
+    CLUSTER,
+    COVERAGE_SHARES,
+    IDEAL,
+    ITEM,
+    TP,
+    VALUE,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+)
 from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, total
 from pointwise.engines.turns import LateProperty, later
 from pointwise.inputs.reading import Inputs
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_value
 
 
-@dataclass(frozen=True)
-class Coverage:
+@dataclass(frozen=True, repr=False)
+class Coverage(Result):
     """How far the ground truth and the actual clustering speak of the same items.
 
     A weight is None where it is not known, for example that of an actual item when weights are a column of the
@@ -82,11 +98,34 @@ class Coverage:
         """
         plain = [f.name for f in fields(self) if f.name != "count_actual_clusters"]
         costly = ("actual_clusters", "actual_clusters_untouched") if counted else ()
-        return {name: getattr(self, name) for name in (*plain, "ideal_clusters_untouched", *costly, *_SHARES)}
+        return {name: getattr(self, name) for name in (*plain, "ideal_clusters_untouched", *costly, *COVERAGE_SHARES)}
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys("name"), Column(VALUE, Kind.WEIGHT))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per number."""
+        return [{"name": name, VALUE: value} for name, value in self.to_dict().items()]
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: every number, written as what it is."""
+        texts = {name: format_value(_kind_of(name), value) for name, value in self.to_dict().items()}
+        width = max(map(len, texts.values()))
+        rows = [{"name": name, VALUE: text.rjust(width)} for name, text in texts.items()]
+        return Drawing("Coverage", (*keys("name"), Column(VALUE)), rows)
 
 
 _FULL, _SHARED = "_full", "_shared"
-_SHARES = ("common_share", "missing_share", "outside_share")
+
+
+def _kind_of(name: str) -> Kind:
+    """Say what one of our own numbers is."""
+    if name in COVERAGE_SHARES:
+        return Kind.SHARE
+    if name == "least_precision":
+        return Kind.METRIC
+    return Kind.WEIGHT if name.endswith(WEIGHT) else Kind.COUNT
 
 
 def coverage_of(numbers: Mapping[str, Any]) -> Coverage:

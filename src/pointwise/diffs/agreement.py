@@ -9,7 +9,9 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from pointwise.text.terminal import draw_table
+from pointwise.columns import Column, Kind, keys
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count
 
 
@@ -66,7 +68,7 @@ def cohen_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Agreement:
+class Agreement(Result):
     """How far judges agree. Only yes and no count: who is unsure does not contradict anybody.
 
     Args:
@@ -87,15 +89,27 @@ class Agreement:
         """Return one row per judge."""
         return [dict(row) for row in self.judges]
 
-    def __repr__(self) -> str:
-        """Draw a table of the judges, with the agreement of any two below it."""
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return _COLUMNS
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the judges, with the agreement of any two below them."""
         alpha = "–" if self.alpha is None else f"{self.alpha:.3f}"
         title = f"Judges: Krippendorff's alpha {alpha} on {format_count(self.shared, 'pair')} that two or more answered"
         kappas = [f"{k['one']} and {k['other']}: kappa {_written(k['kappa'])} on {k['pairs']:,}" for k in self.kappas]
-        return draw_table(title, list(_COLUMNS), self.to_dicts(), note="\n".join(kappas))
+        return Drawing(title, _COLUMNS, self.to_dicts(), "\n".join(kappas))
 
 
-_COLUMNS = ("judge", "answers", "yes_share", "unsure_share", "median_seconds", "repeats", "same_share")
+_COLUMNS = (
+    *keys("judge"),
+    Column("answers", Kind.COUNT),
+    Column("yes_share", Kind.SHARE),
+    Column("unsure_share", Kind.SHARE),
+    Column("median_seconds", Kind.METRIC),
+    Column("repeats", Kind.COUNT),
+    Column("same_share", Kind.SHARE),
+)
 
 
 def _written(value: float | None) -> str:

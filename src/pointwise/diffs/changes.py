@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pointwise.answers.mistakes import OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
-from pointwise.columns import ITEM, given_name, inside
+from pointwise.answers.mistakes import COLUMNS, DRAWN, OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
+from pointwise.columns import ITEM, Column, given_name, inside
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, SPLIT
 from pointwise.engines.queries import from_rows
 from pointwise.inputs.options import check_choice
-from pointwise.text.terminal import draw_html, draw_table
-from pointwise.text.values import format_metric, format_share
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_metric
 
 ChangeKind = Literal["split", "merge", "both"]
 
@@ -65,7 +66,7 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class Changes(Sequence[Change]):
+class Changes(Result, Sequence[Change]):
     """Splits and merges, costliest first. With the rest they add up to the rates.
 
     Args:
@@ -86,31 +87,31 @@ class Changes(Sequence[Change]):
         """Return one of the changes listed, or several."""
         return self.changes[index]
 
+    def __iter__(self) -> Iterator[Change]:
+        """Go through the changes listed."""
+        return iter(self.changes)
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return COLUMNS
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the changes listed as dictionaries."""
         return [change.to_dict() for change in self.changes]
 
-    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the changes as sentences, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
         rows = [_row(c.kind, c.cost, c.share, str(c)) for c in self.changes]
         for rate, (number, cost) in self.rest.items():
             if number:
                 rows.append(_row(rate.removesuffix("_rate"), cost, cost / self.rates[rate], f"{number:,} more"))
         note = "" if rows else "There are none."
-        return f"Changes that make up {rates}", ["kind", "cost", "of the rate", "what happened"], rows, note
-
-    def __repr__(self) -> str:
-        """Draw the changes as sentences, with what each costs."""
-        title, columns, rows, note = self._drawn()
-        return draw_table(title, columns, rows, note=note) if rows else f"{title}\n{note}"
-
-    def _repr_html_(self) -> str:
-        title, columns, rows, note = self._drawn()
-        return draw_html(title, columns, rows, note=note)
+        return Drawing(f"Changes that make up {rates}", DRAWN, rows, note)
 
 
 def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
-    return {"kind": kind, "cost": cost, "of the rate": format_share(share), "what happened": text}
+    return dict(zip((column.name for column in DRAWN), (kind, cost, share, text), strict=True))
 
 
 def find_changes(evidence: Evidence, limit: int, kind: ChangeKind) -> Changes:

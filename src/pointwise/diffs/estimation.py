@@ -8,9 +8,23 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.levels import band_keys, check_names, items_for
+from pointwise.answers.levels import band_keys, check_slices, items_for
 from pointwise.answers.slices import SIZES, Slicing, band_name, band_start, read_slicing
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SQUARES, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    IDEAL,
+    ITEM,
+    ITEMS,
+    MEANING,
+    METRIC,
+    SLICE,
+    SQUARES,
+    VALUE,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+)
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.agreement import Agreement
 from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all, estimate_recall
@@ -19,8 +33,9 @@ from pointwise.diffs.questions import Questions
 from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
 from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError
-from pointwise.text.terminal import draw_html, draw_table
-from pointwise.text.values import format_count, format_key, format_metric
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_count, format_interval, format_key, name_interval
 
 OVERALL = "overall"
 
@@ -28,7 +43,7 @@ Keys = tuple[Any, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class Estimates:
+class Estimates(Result):
     """What people's answers say about a change, overall and by slice.
 
     Args:
@@ -64,7 +79,12 @@ class Estimates:
             for estimate in estimates.values()
         ]
 
-    def _drawn(self) -> tuple[str, list[str], list[dict[str, Any]], str]:
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys(SLICE, "value_of_slice"), *_COLUMNS)
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: all estimates for all items, and the most telling ones by slice."""
         title = f"Estimates from {self.answered:,} of {format_count(self.questions, 'question')}"
         if self.agreement.alpha is not None:
             title += f"; Krippendorff's alpha {self.agreement.alpha:.3f}"
@@ -78,42 +98,43 @@ class Estimates:
             ]
         if self.slices:
             rows = [{"slice": OVERALL} | row for row in rows]
-        columns = list(rows[0])
+        shown = (METRIC, VALUE, name_interval(self.confidence), _QUESTIONS, MEANING)
+        kinds = {column.name: column.kind for column in _COLUMNS}
+        names = (*((SLICE,) if self.slices else ()), *shown)
+        columns = [Column(name, kinds.get(name, Kind.TEXT)) for name in names]
         reasons = {e.reason for e in self.overall.values() if e.reason}
         note = [*(f"No estimate where there is {reason}." for reason in sorted(reasons)), *self.problems]
-        return title, columns, rows, "\n".join(note)
-
-    def __repr__(self) -> str:
-        """Draw the estimates as a table."""
-        title, columns, rows, note = self._drawn()
-        return draw_table(title, columns, rows, note=note)
-
-    def _repr_html_(self) -> str:
-        title, columns, rows, note = self._drawn()
-        return draw_html(title, columns, rows, note=note)
+        return Drawing(title, columns, rows, "\n".join(note))
 
 
+_QUESTIONS = "questions"
+_COLUMNS = (
+    *keys(METRIC),
+    Column(VALUE, Kind.METRIC, "low", "high"),
+    Column("low", Kind.END),
+    Column("high", Kind.END),
+    Column(_QUESTIONS, Kind.COUNT),
+    Column("uses_model"),
+    Column(MEANING),
+)
 _SHOWN_IN_SLICES = ("precision", "delta_precision", "bad_split_rate", "bad_merge_rate")
 
 
 def _row(estimate: Estimate) -> dict[str, Any]:
     return {
-        "metric": estimate.metric,
-        "value": estimate.value,
+        METRIC: estimate.metric,
+        VALUE: estimate.value,
         "low": estimate.low,
         "high": estimate.high,
-        "questions": estimate.questions,
+        _QUESTIONS: estimate.questions,
         "uses_model": estimate.uses_model,
-        "meaning": JUDGED[estimate.metric].summary,
+        MEANING: JUDGED[estimate.metric].summary,
     }
 
 
 def _drawn_row(first: Mapping[str, Any], estimate: Estimate, confidence: float) -> dict[str, Any]:
-    interval = "–"
-    if estimate.low is not None and estimate.high is not None:
-        interval = f"{format_metric(estimate.low)} to {format_metric(estimate.high)}"
-    row = {**first, "metric": estimate.metric, "value": estimate.value, f"{confidence:.0%} interval": interval}
-    return row | {"questions": estimate.questions, "meaning": JUDGED[estimate.metric].summary}
+    interval = format_interval(Kind.METRIC, estimate.low, estimate.high) or None
+    return {**first, **_row(estimate), name_interval(confidence): interval}
 
 
 def estimate(
@@ -146,14 +167,14 @@ def estimate(
     found: dict[tuple[str, str], Mapping[str, Estimate]] = {}
     for spec in slices:
         cut = read_slicing(spec, evidence.slice_schema)
-        check_names(cut.names, ())
+        check_slices([cut], ())
         members = _find_members(evidence, cut, counted)
         parts = sorted(_slice_masses(evidence, cut).items(), key=lambda part: -part[1].weight)
-        for keys, known in parts:
+        for group, known in parts:
             inside = {
-                c.question.number: (members[c.question.a] == keys, members[c.question.b] == keys) for c in counted
+                c.question.number: (members[c.question.a] == group, members[c.question.b] == group) for c in counted
             }
-            found[cut.name, _name_slice(cut, keys)] = estimate_all(
+            found[cut.name, _name_slice(cut, group)] = estimate_all(
                 known, counted, confidence=confidence, members=inside, is_singletons=is_singletons
             )
     answered = sum(c.human is not None for c in counted)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pointwise.answers.explanations import ItemSet, explain_cluster, explain_item
-from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, WEIGHT
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEM_SIZES, ITEMS, WEIGHT, Column, keys
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric
 from pointwise.diffs.names import BASELINE_CLUSTER, in_words_of_diff
-from pointwise.text.terminal import draw_table
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric, format_weight
 
 
 @dataclass(frozen=True, repr=False)
-class ChangedItem:
+class ChangedItem(Result):
     """What changed from the perspective of one item.
 
     Args:
@@ -45,25 +45,26 @@ class ChangedItem:
         sets = {"stayed with it": self.stable, "split off": self.split_off, "merged in": self.merged_in}
         return [{"set": name, ITEMS: s.count, WEIGHT: s.weight, "which": str(s)} for name, s in sets.items()]
 
-    def __repr__(self) -> str:
-        """Draw the three sets and the metrics."""
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys("set"), *ITEM_SIZES[:2], Column("which"))
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the three sets and the metrics."""
         title = (
             f"Item {self.item} (weight {format_weight(self.weight)}): baseline cluster {self.baseline_cluster}, "
             f"experiment cluster {self.experiment_cluster}"
         )
         note = ", ".join(f"{name} {format_metric(value)}" for name, value in self.metrics.items())
-        rows = self.to_dicts()
-        return draw_table(title, list(rows[0]), rows, note=note)
+        return Drawing(title, self.describe(), self.to_dicts(), note)
 
 
-def explain_change(
-    evidence: Evidence, subject: str, key: Any, metrics: Sequence[Metric], *, limit: int
-) -> ChangedItem | MetricTable:
+def explain_change(evidence: Evidence, subject: str, key: Any, metrics: Sequence[Metric], *, limit: int) -> Result:
     """Show what changed for an item, or the parts of a cluster."""
     if subject == ITEM:
         return _explain_item(evidence, key, metrics, limit=limit)
     side = IDEAL if subject == BASELINE_CLUSTER else ACTUAL
-    found = explain_cluster(evidence, side, key, metrics)
+    found = explain_cluster(evidence, side, key, metrics, limit=limit)
     own, other = ("baseline", "experiment") if side == IDEAL else ("experiment", "baseline")
     size = f"{format_count(found.items, 'item')}, weight {format_weight(found.weight)}"
     parts = format_count(len(found.cells), f"{other} cluster")

@@ -14,16 +14,33 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.levels import tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, FN, FP, IDEAL, ITEM, ITEMS, TN, WEIGHT
+from pointwise.columns import (
+    ACTUAL,
+    FN,
+    FP,
+    IDEAL,
+    ITEM,
+    ITEM_SIZES,
+    ITEMS,
+    MEANING,
+    METRIC,
+    SHARE,
+    TN,
+    VALUE,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+)
 from pointwise.core.common import find_all_items, find_common_items
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric
 from pointwise.diffs.changes import ChangeKind, Changes, find_changes
 from pointwise.diffs.estimates import count_answers, suggest_shares
 from pointwise.diffs.estimation import Estimates, estimate
-from pointwise.diffs.explanations import ChangedItem, explain_change
+from pointwise.diffs.explanations import explain_change
 from pointwise.diffs.judgements import Judgements
-from pointwise.diffs.lineage import FATES, summarise_fates, trace_clusters
+from pointwise.diffs.lineage import CLUSTERS, FATE, FATES, HEIR, KEPT, PIECES, summarise_fates, trace_clusters
 from pointwise.diffs.metrics import IMPACT, find_impact
 from pointwise.diffs.names import BASELINE_CLUSTER, EXPERIMENT_CLUSTER, in_words_of_diff
 from pointwise.diffs.questions import Questions, draw_questions
@@ -44,12 +61,14 @@ from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.inputs.tables import item_columns, open_source
 from pointwise.inputs.unassigned import check_unassigned, reserved_ids
 from pointwise.progress import phase
+from pointwise.results import Result
 from pointwise.store.contents import open_folder
 from pointwise.store.manifest import DIFF, DiffManifest, write_manifest
 from pointwise.store.places import find_place, stored_folder
 from pointwise.store.runs import read_evidence, read_later, read_options, read_sources, write_evidence
-from pointwise.text.terminal import draw_table, wrap
-from pointwise.text.values import format_count, format_metric, format_share, format_weight
+from pointwise.text.drawing import Drawing
+from pointwise.text.terminal import wrap
+from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, format_share, format_weight
 from pointwise.uncertainty.intervals import CONFIDENCE
 
 SINGLETONS = "singletons"
@@ -201,7 +220,7 @@ class Extent:
 
 
 @dataclass(frozen=True, repr=False)
-class Impact:
+class Impact(Result):
     """How much changed, for all items together.
 
     Args:
@@ -240,10 +259,14 @@ class Impact:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per metric: its value and what it means."""
-        return [{"metric": n, "value": v, "meaning": IMPACT[n].summary} for n, v in self.values.items()]
+        return [{METRIC: n, VALUE: v, MEANING: IMPACT[n].summary} for n, v in self.values.items()]
 
-    def __repr__(self) -> str:
-        """Draw the metrics as a table, with the bounds below it."""
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*keys(METRIC), Column(VALUE, Kind.METRIC), Column(MEANING))
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the metrics, with the bounds below them."""
         share = format_share(self.affected_weight / self.weight)
         title = (
             f"Impact on {format_count(self.items, 'item')}, weight {format_weight(self.weight)}; "
@@ -253,9 +276,7 @@ class Impact:
             f"{name} lies between {format_metric(low)} and {format_metric(high)}"
             for name, (low, high) in self.bounds.items()
         )
-        return draw_table(
-            title, ["metric", "value", "meaning"], self.to_dicts(), note=f"Before any judgement: {known}."
-        )
+        return Drawing(title, self.describe(), self.to_dicts(), f"Before any judgement: {known}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,7 +344,7 @@ class Diff:
             raise UsageError(say_what_to_slice_by(self.evidence.slice_schema))
         return tabulate_slices(self.evidence, specs, self._chosen(metrics))
 
-    def changes(self, limit: int = 20, *, kind: ChangeKind = "both") -> Changes:
+    def changes(self, limit: int = SHOWN_ROWS, *, kind: ChangeKind = "both") -> Changes:
         """Rank the splits and merges by how much of the rates they make up.
 
         The costs of all splits add up to the split rate, those of all merges to the merge rate.
@@ -339,23 +360,26 @@ class Diff:
         frame = summarise_fates(self.evidence, is_padded=self._is_padded)
         order: nw.Expr = nw.lit(len(FATES))
         for number, fate in enumerate(FATES):
-            order = nw.when(nw.col("fate") == fate).then(nw.lit(number)).otherwise(order)
-        frame = frame.with_columns((nw.col(WEIGHT) / self.evidence.common_weight).alias("share"), order.alias("_order"))
-        return MetricTable("Lineage", frame, self.evidence.engine, order=(("_order", False),), hidden=("_order",))
+            order = nw.when(nw.col(FATE) == fate).then(nw.lit(number)).otherwise(order)
+        frame = frame.with_columns((nw.col(WEIGHT) / self.evidence.common_weight).alias(SHARE), order.alias("_order"))
+        described = (*keys(FATE), Column(CLUSTERS, Kind.COUNT), *ITEM_SIZES)
+        return MetricTable("Lineage", frame, self.evidence.engine, described, order=(("_order", False),))
 
     def fates(self) -> MetricTable:
         """List every baseline cluster with what became of it."""
         frame = trace_clusters(self.evidence, is_padded=self._is_padded).rename({IDEAL: BASELINE_CLUSTER})
         order = ((WEIGHT, True), (BASELINE_CLUSTER, False))
-        return MetricTable("Fates of baseline clusters", frame, self.evidence.engine, order=order)
+        parts = (Column(PIECES, Kind.COUNT), Column(KEPT, Kind.WEIGHT))
+        described = (*keys(BASELINE_CLUSTER), Column(FATE), Column(HEIR), *ITEM_SIZES[:2], *parts)
+        return MetricTable("Fates of baseline clusters", frame, self.evidence.engine, described, order=order)
 
     @property
     def _is_padded(self) -> bool:
         return self.extent.on == "union" and bool(self.extent.baseline_only or self.extent.experiment_only)
 
     def explain(
-        self, *, item: Any = None, baseline_cluster: Any = None, experiment_cluster: Any = None, limit: int = 20
-    ) -> ChangedItem | MetricTable:
+        self, *, item: Any = None, baseline_cluster: Any = None, experiment_cluster: Any = None, limit: int = SHOWN_ROWS
+    ) -> Result:
         """Show what changed for one item, or which parts a cluster has in the other clustering.
 
         Args:

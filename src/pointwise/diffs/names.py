@@ -20,7 +20,10 @@ _TITLES = {"Ideal clusters": "Baseline clusters", "Actual clusters": "Experiment
 
 def in_words_of_diff(table: MetricTable, *, drop: Sequence[str] = ()) -> MetricTable:
     """Rename what a table of an evaluation calls ideal and actual."""
-    frame = table.frame.drop(*drop) if drop else table.frame
-    renamed = {old: new for old, new in NAMES.items() if old in frame.collect_schema().names()}
+    kept = [column for column in table.described if column.name not in drop]
+    renamed = {column.name: NAMES[column.name] for column in kept if column.name in NAMES and not column.is_given}
+    described = tuple(replace(c, name=c.name if c.is_given else renamed.get(c.name, c.name)) for c in kept)
+    frame = table.frame.drop(*drop).rename(renamed)
     order = tuple((renamed.get(name, name), down) for name, down in table.order)
-    return replace(table, title=_TITLES.get(table.title, table.title), frame=frame.rename(renamed), order=order)
+    title = _TITLES.get(table.title, table.title)
+    return replace(table, title=title, frame=frame, described=described, order=order)

@@ -1,4 +1,4 @@
-"""Relatives: tables of the related metrics of one evaluation or of several."""
+"""Tables of the related metrics of one evaluation or of several."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEMS, SQUARES, TP
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_ITEMS,
+    ACTUAL_WEIGHT,
+    IDEAL,
+    ITEMS,
+    MEANING,
+    METRIC,
+    SQUARES,
+    TP,
+    VALUE,
+    VARIANT,
+    Column,
+    Kind,
+    keys,
+)
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
 from pointwise.related.families import definitions, relate
 from pointwise.related.sums import Pairs
+from pointwise.results import as_table
 
 _ORDER = "_order"
 
@@ -30,16 +46,19 @@ def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs) -> Metric
     """List the metrics of other families, one row each."""
     values = related_values(evidence, beta=beta, pairs=pairs)
     meanings = {row.name: row.summary for row in definitions(pairs)}
-    rows = [{"metric": name, "value": value, "meaning": meanings[name]} for name, value in values.items()]
-    return _hold("Related metrics", rows, evidence)
+    rows = [{METRIC: name, VALUE: value, MEANING: meanings[name]} for name, value in values.items()]
+    return _tabulate(rows, (*keys(METRIC), Column(VALUE, Kind.METRIC), Column(MEANING)), evidence)
 
 
 def tabulate_related_variants(variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs) -> MetricTable:
     """List the metrics of other families, one row per variant."""
-    rows = [{"variant": n} | related_values(e, beta=beta, pairs=pairs) for n, e in variants.items()]
-    return _hold("Related metrics", rows, next(iter(variants.values())))
+    rows = [{VARIANT: n} | related_values(e, beta=beta, pairs=pairs) for n, e in variants.items()]
+    described = (*keys(VARIANT), *(Column(name, Kind.METRIC) for name in list(rows[0])[1:]))
+    return _tabulate(rows, described, next(iter(variants.values())))
 
 
-def _hold(title: str, rows: list[dict[str, Any]], evidence: Evidence) -> MetricTable:
-    frame = from_rows([row | {_ORDER: n} for n, row in enumerate(rows)], evidence.engine)
-    return MetricTable(title, frame, evidence.engine, order=((_ORDER, False),), hidden=(_ORDER,), limit=len(rows))
+def _tabulate(rows: list[dict[str, Any]], described: tuple[Column, ...], evidence: Evidence) -> MetricTable:
+    table = as_table([row | {_ORDER: n} for n, row in enumerate(rows)], [*described, Column(_ORDER)])
+    frame = from_rows(table, evidence.engine)
+    order = ((_ORDER, False),)
+    return MetricTable("Related metrics", frame, evidence.engine, described, order=order, limit=len(rows))

@@ -7,8 +7,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
+from pointwise.answers.tables import MetricTable
 from pointwise.charts.excerpts import break_down
-from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, SHARE
+from pointwise.columns import (
+    BASELINE,
+    BASELINE_VALUE,
+    DELTA,
+    DOWN_CLUSTERS,
+    EXPERIMENT,
+    EXPERIMENT_VALUE,
+    HIGH,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    ITEMS,
+    LOW,
+    METRIC,
+    P_ADJUSTED,
+    P_VALUE,
+    SHARE,
+    UP_CLUSTERS,
+    VERDICT,
+    Kind,
+)
 from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
 from pointwise.report.details import (
@@ -17,7 +37,7 @@ from pointwise.report.details import (
     MOST_CLUSTERS,
     ClusterDetail,
     describe_cells,
-    item_columns,
+    item_heads,
 )
 from pointwise.report.evaluation_page import (
     MOST_SLICES,
@@ -26,10 +46,18 @@ from pointwise.report.evaluation_page import (
     describe_inputs,
     slice_specs,
 )
-from pointwise.report.grids import Column, Grid, Row, Value, clip, define, describe_column, make_grid, write
+from pointwise.report.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
 from pointwise.report.pictures import Picture, count_pictures, draw
-from pointwise.text.values import format_count, format_difference, format_metric
-from pointwise.uncertainty.intervals import name_interval
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import (
+    NOTHING,
+    format_confidence,
+    format_count,
+    format_interval,
+    format_share,
+    format_value,
+    name_interval,
+)
 from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, SAME, TOO_FEW, WORSE
 
 if TYPE_CHECKING:
@@ -84,14 +112,14 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
     numbers = count_pictures()
     baseline = comparison.baseline or comparison.variants[0]
     experiment = [name for name in comparison.variants if name != baseline][-1]
-    pair = {"experiment": experiment, "baseline": baseline}
+    pair = {EXPERIMENT: experiment, BASELINE: baseline}
     rows = comparison.deltas(**pair).to_dicts()
-    verdicts = [_verdict(row, experiment, baseline, comparison.confidence) for row in rows]
+    verdicts = [_verdict(row, pair, comparison.confidence) for row in rows]
     return ComparisonPage(
-        title=title or f"Is {clip(experiment).text} better than {clip(baseline).text}?",
-        experiment=clip(experiment).text,
-        baseline=clip(baseline).text,
-        level=f"{100 * (1 - comparison.confidence):.10g}%",
+        title=title or f"Is {shorten(experiment).text} better than {shorten(baseline).text}?",
+        experiment=shorten(experiment).text,
+        baseline=shorten(baseline).text,
+        level=format_confidence(1 - comparison.confidence),
         warnings=list(_warnings(comparison, pair)),
         summary=_summary(verdicts, experiment, baseline),
         verdicts=verdicts,
@@ -121,24 +149,25 @@ def _variant_charts(comparison: Comparison) -> Iterator[Any]:
 def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
     yield from comparison.notes
     found: dict[str, list[str]] = {}
-    for name in (pair["baseline"], pair["experiment"]):
+    for name in (pair[BASELINE], pair[EXPERIMENT]):
         for warning in comparison[name].warnings:
-            found.setdefault(warning, []).append(clip(name).text)
+            found.setdefault(warning, []).append(shorten(name).text)
     for warning, names in found.items():
         yield f"{' and '.join(names)}: {warning}"
 
 
-def _verdict(row: Mapping[str, Any], experiment: str, baseline: str, confidence: float) -> Verdict:
-    metric, low, high = row["metric"], row.get(f"delta{LOW}"), row.get(f"delta{HIGH}")
-    word = row.get("verdict", NOT_CLEAR)
-    before, after = (write(metric, row[f"{side}_value"]).text for side in ("baseline", "experiment"))
-    between = f"{format_difference(low)} to {format_difference(high)}" if low is not None and high is not None else ""
-    interval = f"{name_interval(confidence)} {between}" if between else ""
-    p, up, down = row.get("p_value"), row["up_clusters"], row["down_clusters"]
+def _verdict(row: Mapping[str, Any], pair: Mapping[str, str], confidence: float) -> Verdict:
+    metric, low, high = row[METRIC], row.get(DELTA + LOW), row.get(DELTA + HIGH)
+    word = row.get(VERDICT, NOT_CLEAR)
+    before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
+    ends = format_interval(Kind.DELTA, low, high)
+    interval = f"{name_interval(confidence)} {ends}" if ends else ""
+    p, up, down = row.get(P_VALUE), row[UP_CLUSTERS], row[DOWN_CLUSTERS]
     changed = f" {up:,} ideal clusters went up, {down:,} down." if up or down else " No ideal cluster changed."
     chance = "" if p is None or word == TOO_FEW else _say_chance(p)
-    sentence = f"{clip(experiment).text} has {after}, {clip(baseline).text} has {before}.{changed}{chance}"
-    return Verdict(metric, word, write("delta", row["delta"]).text, interval, sentence)
+    one, other = (shorten(pair[side]).text for side in (EXPERIMENT, BASELINE))
+    sentence = f"{one} has {after}, {other} has {before}.{changed}{chance}"
+    return Verdict(metric, word, format_value(Kind.DELTA, row[DELTA]), interval, sentence)
 
 
 def _say_chance(p: float) -> str:
@@ -149,7 +178,7 @@ def _say_chance(p: float) -> str:
 
 
 def _often(p: float) -> str:
-    return "under 0.1%" if p < 0.001 else f"{p:.1%}"  # noqa: PLR2004
+    return "under 0.1%" if p < 0.001 else format_share(p)  # noqa: PLR2004
 
 
 def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str:
@@ -158,7 +187,7 @@ def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str
         word: _listed([verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word])
         for word in (BETTER, WORSE, NOT_CLEAR, TOO_FEW, SAME)
     }
-    one, other = clip(experiment).text, clip(baseline).text
+    one, other = shorten(experiment).text, shorten(baseline).text
     said = []
     if names[BETTER]:
         said.append(f"{one} is clearly better than {other} on {names['better']}.")
@@ -178,72 +207,63 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _overall(comparison: Comparison) -> Grid:
-    table = comparison.overall
+    table = comparison.by_variant()
     total, rows = len(table), table.head(MOST_VARIANTS).to_dicts()
     note = f"{len(rows)} of {total:,} variants." if total > len(rows) else ""
-    return make_grid("variants", "All variants", table.columns, rows, note=note, is_searchable=total > _SHORT)
+    drawing = Drawing("All variants", table.describe(), rows, note)
+    return make_grid("variants", drawing.title, drawing, is_searchable=total > _SHORT)
 
 
 def _differences(comparison: Comparison, baseline: str) -> Grid:
     """Show all variants against one, a row each."""
-    rows = comparison.deltas(baseline=baseline).to_dicts()
-    return _pivot(
-        "differences", f"All variants against {clip(baseline).text}", rows, ["experiment"], comparison.metrics
-    )
+    table = comparison.deltas(baseline=baseline)
+    caption = f"All variants against {shorten(baseline).text}"
+    return _pivot("differences", caption, table, [EXPERIMENT], comparison.metrics)
 
 
-def _pivot(
-    name: str, caption: str, rows: Sequence[Mapping[str, Any]], keys: Sequence[str], metrics: Sequence[Metric]
-) -> Grid:
+def _pivot(name: str, caption: str, table: MetricTable, keys: Sequence[str], metrics: Sequence[Metric]) -> Grid:
     """Put the differences of all metrics of a slice or a variant into one row."""
     grouped: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        grouped.setdefault(tuple(row[key] for key in keys), {})[row["metric"]] = row
-    lines = sorted(grouped.values(), key=lambda found: -max(row[SHARE] or 0.0 for row in found.values()))
-    firsts = [next(iter(found.values())) for found in lines]
-    heads = [describe_column(key, firsts) for key in (*keys, ITEMS, SHARE, "ideal_clusters")]
-    heads += [Column(m.name, f"change of {m.name.replace('_', ' ')}", define(m.name), is_number=True) for m in metrics]
-    drawn = [
-        Row(
-            [*(write(head.key, first[head.key]) for head in heads[: len(keys) + 3])]
-            + [_change(found.get(m.name)) for m in metrics]
-        )
-        for found, first in zip(lines[:MOST_SLICES], firsts, strict=False)
+    for row in table:
+        grouped.setdefault(tuple(row[key] for key in keys), {})[row[METRIC]] = row
+    found = sorted(grouped.values(), key=lambda rows: -max(row[SHARE] or 0.0 for row in rows.values()))
+    firsts = [next(iter(rows.values())) for rows in found]
+    columns = [c for c in table.describe() if c.name in (*keys, ITEMS, SHARE, IDEAL_CLUSTERS)]
+    heads = [head_of(column, Drawing("", columns, firsts)) for column in columns]
+    heads += [Head(f"change of {m.name.replace('_', ' ')}", define(m.name), is_number=True) for m in metrics]
+    lines = [
+        Line([*(write(c.kind, first[c.name]) for c in columns), *(_change(rows.get(m.name)) for m in metrics)])
+        for rows, first in zip(found[:MOST_SLICES], firsts, strict=False)
     ]
-    note = f"{len(drawn)} of {len(lines):,} rows, the heaviest first." if len(lines) > len(drawn) else ""
-    return Grid(name, caption, heads, drawn, note, is_searchable=len(lines) > _SHORT)
+    note = f"{len(lines)} of {len(found):,} rows, the heaviest first." if len(found) > len(lines) else ""
+    return Grid(name, caption, heads, lines, note, is_searchable=len(found) > _SHORT)
 
 
 def _change(row: Mapping[str, Any] | None) -> Value:
-    if row is None or row["delta"] is None:
-        return Value("–")
-    low, high, word = row.get(f"delta{LOW}"), row.get(f"delta{HIGH}"), row.get("verdict", NOT_CLEAR)
-    interval = "" if low is None or high is None else f"{format_difference(low)} to {format_difference(high)}"
-    tip = f"{_number(row['baseline_value'])} before, {_number(row['experiment_value'])} after"
-    tip += f"; {row['up_clusters']:,} clusters up, {row['down_clusters']:,} down"
-    if row.get("p_value") is not None:
-        tip += f"; p-value {row['p_value']:.2g}, adjusted for the number of tests {row['p_adjusted']:.2g}"
+    if row is None or row[DELTA] is None:
+        return Value(NOTHING)
+    low, high, word = row.get(DELTA + LOW), row.get(DELTA + HIGH), row.get(VERDICT, NOT_CLEAR)
+    before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
+    tip = f"{before} before, {after} after; {row[UP_CLUSTERS]:,} clusters up, {row[DOWN_CLUSTERS]:,} down"
+    if row.get(P_VALUE) is not None:
+        tip += f"; p-value {row[P_VALUE]:.2g}, adjusted for the number of tests {row[P_ADJUSTED]:.2g}"
     if word == TOO_FEW:
         tip += "; too few clusters changed to tell, and the interval is rough"
-    value = write("delta", row["delta"])
+    interval = format_interval(Kind.DELTA, low, high)
+    value = write(Kind.DELTA, row[DELTA])
     return replace(value, aside=interval, full=tip, verdict=word if word in (BETTER, WORSE) else "")
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else format_metric(value)
 
 
 def _changes(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     table = comparison.count_changes(**pair)
-    return make_grid("changes", "What happened to the ideal clusters", table.columns, table.to_dicts())
+    drawing = Drawing("What happened to the ideal clusters", table.describe(), table.to_dicts())
+    return make_grid("changes", drawing.title, drawing)
 
 
 def _movers(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[int]) -> Iterator[Picture]:
     for metric in comparison.metrics[:_FEW]:
         try:
-            chart = charts.movers(
-                comparison, metric=metric.name, experiment=pair["experiment"], baseline=pair["baseline"]
-            )
+            chart = charts.movers(comparison, metric=metric.name, experiment=pair[EXPERIMENT], baseline=pair[BASELINE])
         except PointwiseError:
             continue  # nothing moved it
         yield draw(chart, numbers)
@@ -252,17 +272,20 @@ def _movers(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
 def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     table = comparison.changes(**pair)
     total, rows = len(table), table.head(MOST_CLUSTERS).to_dicts()
-    before, after = (comparison[pair[side]] for side in ("baseline", "experiment"))
+    before, after = (comparison[pair[side]] for side in (BASELINE, EXPERIMENT))
     attributes = list(after.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[IDEAL] for row in rows]
     found = [break_down(e, IDEAL, keys, cells=MOST_CELLS, attributes=attributes) for e in (before, after)]
-    columns = item_columns(found, attributes)
-    verbs = (f"In {clip(pair['baseline']).text} it lies in", f"In {clip(pair['experiment']).text} it lies in")
+    heads = item_heads(found, attributes)
+    verbs = (f"In {shorten(pair[BASELINE]).text} it lies in", f"In {shorten(pair[EXPERIMENT]).text} it lies in")
     details = [
         ClusterDetail(
-            clip(key).text,
-            [describe_cells(part.get(key), IDEAL, columns, verb=verb) for part, verb in zip(found, verbs, strict=True)],
-            columns,
+            shorten(key).text,
+            [
+                describe_cells(part.get(key), IDEAL, attributes, verb=verb)
+                for part, verb in zip(found, verbs, strict=True)
+            ],
+            heads,
         )
         for key in keys
     ]
@@ -270,28 +293,25 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     note = (
         f"{shown} ideal clusters, those with the most moved items first. Open a row to see its cells before and after."
     )
-    return make_grid(
-        "clusters-changed", "Ideal clusters", table.columns, rows, note=note, is_searchable=True, details=details
-    )
+    drawing = Drawing("Ideal clusters", table.describe(), rows, note)
+    return make_grid("clusters-changed", drawing.title, drawing, is_searchable=True, details=details)
 
 
 def _moved(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     table = comparison.moved_items(**pair)
     total, rows = len(table), table.head(MOST_MOVED).to_dicts()
     note = f"{len(rows):,} of {total:,} items." if total > len(rows) else f"{format_count(total, 'item')}."
-    return make_grid(
-        "moved", "Items that left their actual cluster", table.columns, rows, note=note, is_searchable=True
-    )
+    drawing = Drawing("Items that left their actual cluster", table.describe(), rows, note)
+    return make_grid("moved", drawing.title, drawing, is_searchable=True)
 
 
 def _slices(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[int]) -> Iterator[SliceSection]:
-    for number, spec in enumerate(slice_specs(comparison[pair["experiment"]])):
+    for number, spec in enumerate(slice_specs(comparison[pair[EXPERIMENT]])):
         try:
             table = comparison.by_slice(spec, **pair)
         except PointwiseError:
             continue  # a stored run may lack the column
-        keys = [c for c in table.columns[: table.columns.index("metric")] if c not in pair]
-        name = clip(", ".join(keys)).text
-        grid = _pivot(f"slices-{number}", f"Slices by {name}", table.to_drawn_dicts(), keys, comparison.metrics)
+        name = shorten(", ".join(table.drawn_keys)).text
+        grid = _pivot(f"slices-{number}", f"Slices by {name}", table, table.drawn_keys, comparison.metrics)
         pictures = [draw(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]]
         yield SliceSection(name, grid, pictures)

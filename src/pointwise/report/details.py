@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pointwise.charts.excerpts import Breakdown, Cell
-from pointwise.columns import IDEAL, ITEM, ITEMS, SHARE, WEIGHT
-from pointwise.report.grids import Column, Value, describe_column, write
+from pointwise.columns import IDEAL, ITEM, ITEM_SIZES, ITEMS, SHARE, WEIGHT, Column, Kind, keys
+from pointwise.report.grids import Head, Value, head_of, write
+from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_share, format_weight
 
 MOST_CLUSTERS = 100  # in a table
@@ -43,29 +44,35 @@ class ClusterDetail:
 
     cluster: str
     parts: list[DetailPart]
-    item_columns: list[Column]
+    item_columns: list[Head]
 
 
-def item_columns(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str]) -> list[Column]:
+def item_columns(attributes: Sequence[str]) -> list[Column]:
     """Describe the columns of example items."""
+    return [*keys(ITEM), ITEM_SIZES[1], *(Column(name) for name in attributes)]
+
+
+def item_heads(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str]) -> list[Head]:
+    """Name the columns of example items."""
     parts = [part for breakdowns in found for part in breakdowns.values()]
     examples = [example for part in parts for cell in part.cells for example in cell.examples]
-    return [describe_column(key, examples) for key in (ITEM, WEIGHT, *attributes)]
+    drawing = Drawing("", item_columns(attributes), examples)
+    return [head_of(column, drawing) for column in drawing.columns]
 
 
-def describe_cells(found: Breakdown | None, side: str, columns: Sequence[Column], *, verb: str) -> DetailPart:
+def describe_cells(found: Breakdown | None, side: str, attributes: Sequence[str], *, verb: str) -> DetailPart:
     """Write the cells of a cluster for people.
 
     Args:
         found: The cells; None if the cluster has no common items.
         side: The side that the cluster is on.
-        columns: The columns of example items.
+        attributes: What to show of example items.
         verb: How the note begins, such as "It lies in".
     """
     other = "actual" if side == IDEAL else "ideal"
     if found is None:
         return DetailPart(f"{verb} none of the common items.", other, [])
-    cells = [_describe_cell(cell, columns) for cell in found.cells]
+    cells = [_describe_cell(cell, item_columns(attributes)) for cell in found.cells]
     more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
     note = f"{verb} {format_count(found.number, f'{other} cluster')}{more}."
     return DetailPart(note, other, cells)
@@ -73,10 +80,10 @@ def describe_cells(found: Breakdown | None, side: str, columns: Sequence[Column]
 
 def _describe_cell(cell: Cell, columns: Sequence[Column]) -> CellDetail:
     return CellDetail(
-        cluster=write("", cell.other),
+        cluster=write(Kind.TEXT, cell.other),
         share=format_share(cell.values[SHARE]),
         percent=f"{100 * cell.values[SHARE]:.2f}",
         items=format_count(cell.values[ITEMS], "item"),
         weight=format_weight(cell.values[WEIGHT]),
-        examples=[[write(column.key, example[column.key]) for column in columns] for example in cell.examples],
+        examples=[[write(column.kind, example[column.name]) for column in columns] for example in cell.examples],
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pointwise import charts
 from pointwise.answers.mistakes import Mistakes
 from pointwise.answers.tables import Overall
-from pointwise.charts.excerpts import COST, break_down, costly_clusters, hold
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, SHARE, WEIGHT
+from pointwise.charts.excerpts import break_down, costly_clusters, hold
+from pointwise.columns import ACTUAL, IDEAL, Kind
 from pointwise.core.metrics import Metric, find_metric
 from pointwise.engines.base import Source
 from pointwise.errors import PointwiseError
@@ -20,13 +20,20 @@ from pointwise.report.details import (
     MOST_CLUSTERS,
     ClusterDetail,
     describe_cells,
-    item_columns,
+    item_heads,
 )
-from pointwise.report.grids import Column, Grid, Row, Value, clip, make_grid, write, write_interval
+from pointwise.report.grids import Grid, Head, Line, Value, make_grid, shorten, write
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.report.sentences import say, say_balance
-from pointwise.text.values import format_count, format_metric, format_share, format_weight
-from pointwise.uncertainty.intervals import name_interval
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import (
+    format_count,
+    format_interval,
+    format_metric,
+    format_share,
+    format_weight,
+    name_interval,
+)
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -35,6 +42,9 @@ if TYPE_CHECKING:
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
 MOST_MISTAKES = 20
+MOST_BARS = 10  # of one picture
+
+_NAMED = 5  # bubbles of one picture
 
 _SIZE_SLICE = "ideal_cluster_size"
 
@@ -94,12 +104,12 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
         coverage=list(describe_coverage(evaluation)),
         coverage_picture=draw(charts.coverage(evaluation), numbers),
         mistakes=_mistake_grids(mistakes),
-        mistakes_picture=draw(charts.mistakes(evaluation, found=mistakes), numbers) if mistakes else None,
+        mistakes_picture=draw(charts.mistakes(evaluation, MOST_BARS, found=mistakes), numbers) if mistakes else None,
         mistakes_note=_rest_in_words(mistakes),
         slices=list(_slices(evaluation, numbers)),
         pictures=[
             draw(charts.distribution(evaluation), numbers),
-            draw(charts.clusters(evaluation, side="ideal"), numbers),
+            draw(charts.clusters(evaluation, side="ideal", limit=_NAMED), numbers),
         ],
         clusters=[_clusters(evaluation, IDEAL), _clusters(evaluation, ACTUAL)],
         metrics=list(evaluation.metrics),
@@ -110,7 +120,7 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     """List what was read, and under which policies."""
     options = evaluation.options
     for role, source in evaluation.sources.items():
-        yield role, clip(_place(source)).text
+        yield role, shorten(_place(source)).text
     yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
     outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
     yield "members outside the truth", f"{outside} (outside={options.outside})"
@@ -143,9 +153,9 @@ def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:
     found = []
     for metric in evaluation.metrics:
         value, interval = overall.values[metric.name], overall.interval(metric.name)
-        ends = write_interval(interval.low, interval.high)
-        between = f"{name_interval(interval.confidence)} {ends}" if ends else ""
-        found.append(Headline(metric.name, write(metric.name, value).text, between, say(metric.name, value)))
+        ends = format_interval(Kind.METRIC, interval.low, interval.high)
+        label = f"{name_interval(interval.confidence)} {ends}" if ends else ""
+        found.append(Headline(metric.name, write(Kind.METRIC, value).text, label, say(metric.name, value)))
     return found
 
 
@@ -182,12 +192,12 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
     for rate, heading in kinds.items():
         rows = [m for m in mistakes if (m.kind == "under-merge") == (rate == "under_merge_rate")]
         columns = [
-            Column("what", "what happened"),
-            Column("cost", "cost", f"how much of the {rate} would go away with this mistake", is_number=True),
-            Column("share", "of the rate", f"the cost as a share of the {rate}", is_number=True),
+            Head("what happened"),
+            Head("cost", f"how much of the {rate} would go away with this mistake", is_number=True),
+            Head("of the rate", f"the cost as a share of the {rate}", is_number=True),
         ]
         values = [
-            Row([Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)])
+            Line([Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)])
             for m in rows
         ]
         rest = next(r for r in mistakes.rest if r.rate == rate)
@@ -229,12 +239,13 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
             table = hold(evaluation.by_slice(spec))
         except PointwiseError:
             continue  # a stored run may lack the column
-        total, rows = len(table), table.head(MOST_SLICES).to_drawn_dicts()
+        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
         note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
-        name = table.title.removeprefix("Slices by ")
-        grid = make_grid(f"slices-{number}", table.title, table.columns, rows, note=note, is_searchable=total > _SHORT)
+        name = ", ".join(table.drawn_keys)
+        drawing = Drawing(table.title, table.describe(), rows, note)
+        grid = make_grid(f"slices-{number}", table.title, drawing, is_searchable=total > _SHORT)
         drawn = [charts.slices(evaluation, table, metric=m.name) for m in evaluation.metrics[:2]]
-        yield SliceSection(clip(name).text, grid, [draw(chart, numbers) for chart in drawn])
+        yield SliceSection(shorten(name).text, grid, [draw(chart, numbers) for chart in drawn])
 
 
 _SHORT = 12
@@ -248,20 +259,14 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[side] for row in rows]
     found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
-    columns = item_columns([found], attributes)
+    heads = item_heads([found], attributes)
     verb = "It lies in" if side == IDEAL else "Its items come from"
     details = [
-        ClusterDetail(clip(row[side]).text, [describe_cells(found[row[side]], side, columns, verb=verb)], columns)
+        ClusterDetail(shorten(row[side]).text, [describe_cells(found[row[side]], side, attributes, verb=verb)], heads)
         for row in rows
     ]
     shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
     note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
-    return make_grid(
-        f"{kind}-clusters",
-        f"{kind.capitalize()} clusters",
-        [side, COST, ITEMS, WEIGHT, SHARE, *names],
-        rows,
-        note=note,
-        is_searchable=True,
-        details=details,
-    )
+    title = f"{kind.capitalize()} clusters"
+    drawing = Drawing(title, table.describe(), rows, note)
+    return make_grid(f"{kind}-clusters", title, drawing, is_searchable=True, details=details)

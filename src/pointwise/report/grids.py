@@ -6,50 +6,59 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pointwise.columns import ACTUAL, HIGH, IDEAL, IDEAL_CLUSTERS, LOW
+from pointwise.columns import (
+    ACTUAL,
+    BASELINE,
+    COVERAGE_SHARES,
+    EXPERIMENT,
+    IDEAL,
+    IDEAL_CLUSTERS,
+    MOVED,
+    PIECES,
+    SHARE,
+    Column,
+    Kind,
+    name_part,
+)
 from pointwise.core.metrics import find_metric
 from pointwise.errors import UnknownMetricError
-from pointwise.text.values import MISSING, format_metric, format_value, shown_columns
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import MISSING, format_interval, format_value
 
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
 
-_OWN = (
-    IDEAL,
-    ACTUAL,
-    IDEAL_CLUSTERS,
-    "moved_items",
-    "pieces_baseline",
-    "pieces_experiment",
-    "common_share",
-    "missing_share",
-    "outside_share",
-)
-_OWN_ENDINGS = ("_delta", "_baseline", "_experiment", "_contribution")
-"""Columns that pointwise has named; a user's own names stay as they are."""
+_OWN_KEYS = (IDEAL, ACTUAL, *(name_part(ACTUAL, side) for side in (BASELINE, EXPERIMENT)))
+"""Columns of ids that pointwise has named; names that a user has given stay as they are."""
 
 _DEFINITIONS = {
-    "share": "share of the weight of all common items",
-    "ideal_clusters": "how many ideal clusters the values and their intervals rest on",
-    "moved_items": "items that left their actual cluster; a cluster before and one after are the same if each shares "
+    SHARE: "share of the weight of all common items",
+    IDEAL_CLUSTERS: "how many ideal clusters the values and their intervals rest on",
+    MOVED: "items that left their actual cluster; a cluster before and one after are the same if each shares "
     "more weight with the other than with any third",
-    "pieces_baseline": "how many actual clusters of the baseline hold its items",
-    "pieces_experiment": "how many actual clusters of the experiment hold its items",
-    "common_share": "share of the ideal items that the actual clustering has",
-    "missing_share": "share of the ideal items that the actual clustering lacks",
-    "outside_share": "share of the members of touched actual clusters that the truth does not list",
+    name_part(PIECES, BASELINE): "how many actual clusters of the baseline hold its items",
+    name_part(PIECES, EXPERIMENT): "how many actual clusters of the experiment hold its items",
+    **dict(
+        zip(
+            COVERAGE_SHARES,
+            (
+                "share of the ideal items that the actual clustering has",
+                "share of the ideal items that the actual clustering lacks",
+                "share of the members of touched actual clusters that the truth does not list",
+            ),
+            strict=True,
+        )
+    ),
     "cost": "what the cluster adds to the overall rate: its share of the weight times its own rate",
 }
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a grid."""
+class Head:
+    """The head of a column of a grid."""
 
-    key: str
     label: str
     definition: str = ""
-    is_metric: bool = False
     is_number: bool = False
 
 
@@ -65,7 +74,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Row:
+class Line:
     """A row of a grid, with what it opens to."""
 
     values: list[Value]
@@ -78,25 +87,23 @@ class Grid:
 
     name: str
     caption: str
-    columns: list[Column]
-    rows: list[Row]
+    columns: list[Head]
+    rows: list[Line]
     note: str = ""
     is_searchable: bool = False
 
 
-def clip(value: Any) -> Value:
+def shorten(value: Any) -> Value:
     """Write a value of any length in a bounded one."""
-    text = format_value("", value) if not isinstance(value, str) else value
+    text = format_value(Kind.TEXT, value)
     if len(text) <= MOST_TEXT:
         return Value(text, _order(value))
     return Value(text[: MOST_TEXT - 1] + "…", text[:MOST_TEXT], f"{len(text):,} characters")
 
 
-def write(column: str, value: Any) -> Value:
+def write(kind: Kind, value: Any) -> Value:
     """Write a value as tables do."""
-    if isinstance(value, str):
-        return clip(value)
-    return Value(format_value(column, value), _order(value))
+    return shorten(value) if isinstance(value, str) else Value(format_value(kind, value), _order(value))
 
 
 def _order(value: Any) -> float | str | None:
@@ -105,14 +112,14 @@ def _order(value: Any) -> float | str | None:
     return float(value) if isinstance(value, (int, float)) else str(value)[:MOST_TEXT]
 
 
-def describe_column(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
-    """Name a column, with its definition from the metric table if it is a metric."""
-    is_number = any(isinstance(row.get(key), (int, float)) for row in rows)
-    definition = define(key)
-    if definition:
-        return Column(key, key.replace("_", " "), definition, is_metric=True, is_number=is_number)
-    label = key.replace("_", " ") if key in _OWN or key.endswith(_OWN_ENDINGS) else clip(key).text
-    return Column(key, label, _DEFINITIONS.get(key, ""), is_number=is_number)
+def head_of(column: Column, drawing: Drawing) -> Head:
+    """Name a column, with its definition; metrics have theirs from the metric table."""
+    is_number = drawing.holds_numbers(column)
+    if column.kind in (Kind.KEY, Kind.TEXT):
+        name = column.name.replace("_", " ") if column.name in _OWN_KEYS else shorten(column.name).text
+        return Head(name, is_number=is_number)
+    definition = define(column.name) if column.kind is Kind.METRIC else ""
+    return Head(column.name.replace("_", " "), definition or _DEFINITIONS.get(column.name, ""), is_number)
 
 
 def define(name: str) -> str:
@@ -126,29 +133,20 @@ def define(name: str) -> str:
 
 
 def make_grid(
-    name: str,
-    caption: str,
-    columns: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    note: str = "",
-    is_searchable: bool = False,
-    details: Sequence[Any] = (),
+    name: str, caption: str, drawing: Drawing, *, is_searchable: bool = False, details: Sequence[Any] = ()
 ) -> Grid:
-    """Lay rows out as a grid."""
-    keys = shown_columns(columns)
-    heads = [describe_column(key, rows) for key in keys]
-    padded = list(details) or [None] * len(rows)
-    drawn = [Row([write_cell(key, row) for key in keys], detail) for row, detail in zip(rows, padded, strict=True)]
-    return Grid(name, caption, heads, drawn, note, is_searchable)
+    """Lay rows out as a grid, which has room for more than a terminal."""
+    columns = [c for c in drawing.columns if c.kind is not Kind.END and (c.is_drawn or c.kind is not Kind.KEY)]
+    heads = [head_of(column, drawing) for column in columns]
+    opened = list(details) or [None] * len(drawing.rows)
+    lines = [
+        Line([write_cell(column, row) for column in columns], detail)
+        for row, detail in zip(drawing.rows, opened, strict=True)
+    ]
+    return Grid(name, caption, heads, lines, drawing.note, is_searchable)
 
 
-def write_cell(column: str, row: Mapping[str, Any]) -> Value:
+def write_cell(column: Column, row: Mapping[str, Any]) -> Value:
     """Write a value, with its interval beside it if it has one."""
-    value = write(column, row.get(column))
-    return replace(value, aside=write_interval(row.get(column + LOW), row.get(column + HIGH)))
-
-
-def write_interval(low: float | None, high: float | None) -> str:
-    """Write the ends of an interval."""
-    return "" if low is None or high is None else f"{format_metric(low)} – {format_metric(high)}"
+    value = write(column.kind, row.get(column.name))
+    return replace(value, aside=format_interval(column.kind, row.get(column.low), row.get(column.high)))

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from pointwise.engines.files import whole_file
 from pointwise.report.grids import define
-from pointwise.text.values import format_metric, format_share, format_weight
 from pointwise.version import __version__
 
 _TEMPLATES = jinja2.PackageLoader("pointwise.report", "templates")
@@ -30,7 +29,7 @@ def render(template: str, page: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"metric": format_metric, "share": format_share, "weight": format_weight, "define": define}
+    environment.filters["define"] = define
     style, script = _asset(environment, "style.css"), _asset(environment, "behaviour.js")
     return environment.get_template(template).render(
         page=page,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ITEMS, WEIGHT
+from pointwise.columns import ITEM_SIZES, ITEMS, WEIGHT, Column, Kind, keys
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.files import as_path, say_why
 from pointwise.engines.queries import from_rows
@@ -45,7 +45,9 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
     table = _history_table(rows, metrics)
     engine = choose_engine(engine)
-    return MetricTable("Runs", from_rows(table, engine), engine, order=(("created", False), ("run", False)))
+    numbers = [Column(n, Kind.METRIC) for n in metrics] + [Column(n, Kind.SHARE) for n in _COVERAGE]
+    described = (*keys("run"), Column("created"), *ITEM_SIZES[:2], *numbers, Column("problem"))
+    return MetricTable("Runs", from_rows(table, engine), engine, described, order=(("created", False), ("run", False)))
 
 
 def _is_folder(path: Path) -> bool:

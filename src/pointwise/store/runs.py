@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.levels import items_for, list_slices, tabulate_clusters
+from pointwise.answers.levels import items_for, tabulate_clusters, tabulate_slices
 from pointwise.answers.slices import Key, read_slicing
 from pointwise.columns import (
     ACTUAL,
@@ -203,7 +203,7 @@ def _tables(evaluation: Established, items: nw.LazyFrame, names: Mapping[str, st
     if evidence.sample.clusters is not None:
         tables["design"] = evidence.sample.clusters.select(IDEAL, *_DESIGN)
     if evaluation.options.slices:
-        tables["slices"] = list_slices(evidence, evaluation.options.slices, metrics).lazy()
+        tables["slices"] = tabulate_slices(evidence, evaluation.options.slices, metrics).lazy()
     return tables
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import format_cell
+
 
 def draw_notes(lines: Iterable[str]) -> str:
     """Draw lines of text as paragraphs."""
@@ -16,6 +19,14 @@ def draw_notes(lines: Iterable[str]) -> str:
     for line in lines:
         _add(root, "p", line)
     return _write(root)
+
+
+def draw_html(drawing: Drawing) -> str:
+    """Draw rows as an HTML table for a notebook."""
+    columns = drawing.shown
+    heads = [(column.name, drawing.holds_numbers(column)) for column in columns]
+    texts = ([format_cell(column, row) for column in columns] for row in drawing.rows)
+    return draw_grid(drawing.title, heads, texts, note=drawing.note)
 
 
 def draw_grid(title: str, heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]], *, note: str = "") -> str:

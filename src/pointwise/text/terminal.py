@@ -1,4 +1,4 @@
-"""Drawing: rows as a table for a terminal or for a notebook."""
+"""Terminal: rows as a table, and lines of prose, as wide as the terminal is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pointwise.columns import Column
+from pointwise.text.drawing import Drawing
 from pointwise.text.escaping import escape_controls
-from pointwise.text.notebook import draw_grid
-from pointwise.text.values import format_cell, format_interval, format_value, shown_columns
+from pointwise.text.values import NOTHING, format_ends, format_value
 
 _GAP = 3  # between two columns
 _LONG_WORD = 40  # a longer one is broken where the terminal is narrow
 
-Rows = Sequence[dict[str, Any]]
 
-
-def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
+def draw_table(drawing: Drawing) -> str:
     """Draw rows as text for a terminal.
 
     Intervals stand beside their values, or below them where that is too wide. Where the terminal is too narrow even for
@@ -30,23 +29,22 @@ def draw_table(title: str, columns: Sequence[str], rows: Rows, *, note: str = ""
 
     buffer, width = io.StringIO(), terminal_width()
     console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
-    if title:
-        console.print(escape_controls(title))
-    names = shown_columns(columns)
-    beside, below = ([_lay_out(name, rows, separator) for name in names] for separator in (" ", "\n"))
+    if drawing.title:
+        console.print(escape_controls(drawing.title))
+    beside, below = ([_lay_out(drawing, column, separator) for column in drawing.shown] for separator in (" ", "\n"))
     table = next((t for t in (beside, below) if sum(c.least + _GAP for c in t) <= width + 1), None)
     if table is not None:
         console.print(_as_grid(table, width))
-    for number in range(len(rows) if table is None else 0):
+    for number in range(len(drawing.rows) if table is None else 0):
         console.print("", _as_record(beside, number), sep="\n")
-    if note:
-        console.print(*([""] if table is None else []), note, sep="\n")
+    if drawing.note:
+        console.print(*([""] if table is None else []), drawing.note, sep="\n")
     lines = buffer.getvalue().rstrip().split("\n")
     return "\n".join(escape_controls(line.rstrip()) for line in lines)
 
 
 @dataclass(frozen=True)
-class _Column:
+class _LaidOut:
     """A column to draw: its texts and how much room they take.
 
     Args:
@@ -64,26 +62,26 @@ class _Column:
     whole: int
 
 
-def _lay_out(name: str, rows: Rows, separator: str) -> _Column:
+def _lay_out(drawing: Drawing, column: Column, separator: str) -> _LaidOut:
     from rich.cells import cell_len
 
-    is_number = _is_number(name, rows)
-    cells = _write(name, rows, separator)
+    name, is_number = escape_controls(column.name), drawing.holds_numbers(column)
+    cells = _write(drawing, column, separator)
     lines = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
     words = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
     head = max((cell_len(part) for part in _parts(name)), default=0)
     least = max(lines, head) if is_number else min(max(words, head), _LONG_WORD)
-    return _Column(name, cells, is_number, least, max(lines, cell_len(name)))
+    return _LaidOut(name, cells, is_number, least, max(lines, cell_len(name)))
 
 
-def _write(name: str, rows: Rows, separator: str) -> list[str]:
+def _write(drawing: Drawing, column: Column, separator: str) -> list[str]:
     """Write the values of a column; if some of them have an interval, with it."""
-    values = [escape_controls(format_value(name, row.get(name))) for row in rows]
-    intervals = [format_interval(name, row) for row in rows]
+    values = [escape_controls(format_value(column.kind, row.get(column.name))) for row in drawing.rows]
+    intervals = [format_ends(column, row) for row in drawing.rows]
     room = max(map(len, intervals), default=0)
     if not room:
         return values
-    return [f"{value}{separator}{interval or '–':>{room}}" for value, interval in zip(values, intervals, strict=True)]
+    return [f"{value}{separator}{ends or NOTHING:>{room}}" for value, ends in zip(values, intervals, strict=True)]
 
 
 def _parts(name: str) -> list[str]:
@@ -91,12 +89,7 @@ def _parts(name: str) -> list[str]:
     return re.findall(r"[^_\s]*_+|[^_\s]+", name)
 
 
-def _is_number(column: str, rows: Rows) -> bool:
-    values = (row.get(column) for row in rows)
-    return any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-
-
-def _as_grid(columns: Sequence[_Column], width: int) -> Any:
+def _as_grid(columns: Sequence[_LaidOut], width: int) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -111,7 +104,7 @@ def _as_grid(columns: Sequence[_Column], width: int) -> Any:
     return table
 
 
-def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
+def _share_out(columns: Sequence[_LaidOut], width: int) -> list[int]:
     """Give every column its whole width, or else numbers the least, text what is left, and heads what is left then."""
     room = width + 1 - _GAP * len(columns)
     if sum(column.whole for column in columns) <= room:
@@ -127,7 +120,7 @@ def _share_out(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def _as_record(columns: Sequence[_Column], number: int) -> Any:
+def _as_record(columns: Sequence[_LaidOut], number: int) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -147,10 +140,3 @@ def wrap(text: str) -> str:
 def terminal_width() -> int:
     """Return the width of the terminal; what is not written to one is as wide as a page of documentation."""
     return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)
-
-
-def draw_html(title: str, columns: Sequence[str], rows: Rows, *, note: str = "") -> str:
-    """Draw rows as an HTML table for a notebook."""
-    columns = shown_columns(columns)
-    heads = [(c, _is_number(c, rows)) for c in columns]
-    return draw_grid(title, heads, ([format_cell(c, row) for c in columns] for row in rows), note=note)

@@ -1,63 +1,78 @@
-"""Formatting: values and counts, written for people."""
+"""Values: numbers, counts and intervals, written for people."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pointwise.columns import HIGH, ITEMS, LOW, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import Column, Kind
+
+SHOWN_ROWS = 20
+"""How many rows people see unless they say otherwise."""
 
 MISSING = "(missing)"
 """What people read where items have no value to slice by. In data it is null."""
 
+NOTHING = "–"
+"""What people read where there is no value."""
 
-def format_value(column: str, value: Any) -> str:
+
+def format_value(kind: Kind, value: Any) -> str:
     """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
     if value is None:
-        return "–"
+        return MISSING if kind is Kind.KEY else NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}" if column.endswith((ITEMS, "clusters")) else str(value)
-    return _format_float(column, value) if isinstance(value, float) else str(value)
+    write = _WRITERS.get(kind, _as_it_stands) if isinstance(value, (int, float)) else str
+    return write(value)
 
 
-def _format_float(column: str, value: float) -> str:
-    if column.endswith((SHARE, UNDEFINED)):
-        return format_share(value)
-    if column.endswith(_SIGNED):
-        return format_difference(value)
-    return format_weight(value) if column.endswith(WEIGHT) or column in _WEIGHTS else format_metric(value)
-
-
-_WEIGHTS = ("tp", "fp", "fn", "tn")
-_SIGNED = ("delta", "contribution")
-
-
-def shown_columns(columns: Sequence[str]) -> list[str]:
-    """Leave out the ends of intervals, which stand beside their values when drawn."""
-    return [c for c in columns if not any(c.endswith(end) and c.removesuffix(end) in columns for end in (LOW, HIGH))]
-
-
-def format_cell(column: str, row: Mapping[str, Any]) -> str:
+def format_cell(column: Column, row: Mapping[str, Any]) -> str:
     """Write a value for people, with its interval if it has one."""
-    return f"{format_value(column, row.get(column))} {format_interval(column, row)}".rstrip()
+    return f"{format_value(column.kind, row.get(column.name))} {format_ends(column, row)}".rstrip()
 
 
-def format_interval(column: str, row: Mapping[str, Any]) -> str:
-    """Write the interval of a value, if it has one: its ends are not sure to the last digit themselves."""
-    low, high = row.get(column + LOW), row.get(column + HIGH)
+def format_ends(column: Column, row: Mapping[str, Any]) -> str:
+    """Write the interval of a value to stand beside it in a table; nothing if it has none."""
+    return format_interval(column.kind, row.get(column.low), row.get(column.high), is_narrow=True)
+
+
+def format_interval(kind: Kind, low: float | None, high: float | None, *, is_narrow: bool = False) -> str:
+    """Write an interval for people; nothing if there is none.
+
+    Args:
+        kind: What the value is that the interval belongs to.
+        low: Its lower end.
+        high: Its upper end.
+        is_narrow: Whether it stands in a table with others. Then the ends of a metric, which are not sure to the last
+            digit themselves, have three digits.
+    """
     if low is None or high is None:
         return ""
-    if column.endswith(_SIGNED):
-        return f"[{format_difference(low)}, {format_difference(high)}]"
-    return f"[{format_metric(low, 3)}, {format_metric(high, 3)}]"
+    digits = 3 if is_narrow else 4
+    ends = [format_difference(end) if kind is Kind.DELTA else format_metric(end, digits) for end in (low, high)]
+    return f"[{ends[0]}, {ends[1]}]" if is_narrow else f"{ends[0]} to {ends[1]}"
+
+
+def name_interval(confidence: float) -> str:
+    """Name intervals by how often they hold the true value.
+
+    Example:
+        >>> name_interval(0.95)
+        '95% interval'
+    """
+    return f"{format_confidence(confidence)} interval"
+
+
+def format_confidence(confidence: float) -> str:
+    """Write a confidence level with as many digits as it was given."""
+    return f"{100 * confidence:.10g}%"
 
 
 def format_key(value: Any) -> str:
     """Write what makes a slice."""
-    return MISSING if value is None else format_value("", value)
+    return format_value(Kind.KEY, value)
 
 
 def format_count(number: int, noun: str) -> str:
@@ -68,7 +83,7 @@ def format_count(number: int, noun: str) -> str:
 def format_metric(value: float, digits: int = 4) -> str:
     """Write a metric; one that is not quite 0 or 1 does not look like it."""
     if math.isnan(value):
-        return "–"
+        return NOTHING
     if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
         return format_weight(value)
     text, least = f"{value:.{digits}f}", f"{10**-digits:.{digits}f}"
@@ -97,10 +112,31 @@ def format_share(value: float) -> str:
 
 def format_weight(value: float) -> str:
     """Write a weight without digits that say nothing."""
-    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1e6 else f"{value:,.6g}"  # noqa: PLR2004
+    whole = float(value).is_integer() or abs(value) >= 1e6  # noqa: PLR2004
+    return f"{value:,.0f}" if whole else f"{value:,.6g}"
 
 
 def short(value: Any, longest: int = 80) -> str:
     """Write a value the way Python does, cut where it is long."""
     text = repr(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _format_whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _as_it_stands(value: float) -> str:
+    """Write a number that is somebody else's, such as an id or a year, without making anything of it."""
+    return repr(value).removesuffix(".0")
+
+
+_WRITERS: Mapping[Kind, Callable[[float], str]] = {
+    Kind.COUNT: _format_whole,
+    Kind.WEIGHT: format_weight,
+    Kind.SHARE: format_share,
+    Kind.METRIC: format_metric,
+    Kind.DELTA: format_difference,
+    Kind.P_VALUE: format_metric,
+    Kind.END: format_metric,
+}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from pointwise.answers.tables import MetricTable
-from pointwise.columns import CLUSTER, HIGH, IDEAL, IDEAL_CLUSTERS, ITEM, LOW, WEIGHT
-from pointwise.core.lifting import average, columns_of
+from pointwise.answers.tables import MetricTable, metric_columns
+from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, WEIGHT, Column, Kind, undrawn
+from pointwise.core.lifting import average
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.core.sample import EXPANSION, REST, STRATUM
 from pointwise.engines import Engine, choose_engine
@@ -25,14 +24,14 @@ from pointwise.inputs.options import Columns, Missing, Outside, Unassigned
 from pointwise.inputs.tables import open_source
 from pointwise.labels.codes import Codes
 from pointwise.progress import phase
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric
 from pointwise.thresholds.forest import Forest, grow_forest, reaching
 from pointwise.thresholds.scores import Design, Truth, score
 from pointwise.uncertainty.intervals import CONFIDENCE, lift_varied
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
     from pointwise.charts.style import ChartRow
@@ -259,6 +258,16 @@ def _read_design(linked: Linked, clusters: nw.LazyFrame, names: pa.Array) -> Des
     return Design(np.asarray(rows[EXPANSION]), np.asarray(rows[REST]), np.asarray(stratum).astype(np.int64))
 
 
+_COLUMNS = (
+    Column(THRESHOLD, Kind.KEY),
+    Column(LINKS, Kind.COUNT),
+    Column(ACTUAL_CLUSTERS, Kind.COUNT),
+    Column(TOUCHED, Kind.COUNT),
+    Column(COMMON_SHARE, Kind.SHARE),
+    Column(OUTSIDE_SHARE, Kind.SHARE),
+)
+
+
 def _tabulate(rows: list[dict[str, Any]], widest: Evaluation) -> MetricTable:
     """Turn the sums of every threshold into values and intervals, by the formulas of an evaluation."""
     engine, metrics, sample = widest.evidence.engine, widest.metrics, widest.evidence.sample
@@ -267,24 +276,23 @@ def _tabulate(rows: list[dict[str, Any]], widest: Evaluation) -> MetricTable:
         row[COMMON_SHARE] = widest.coverage.common_share
         row[OUTSIDE_SHARE] = row[_OUTSIDE] / (row[_OUTSIDE] + common)
     sums = from_rows(rows, engine)
-    by = (THRESHOLD, LINKS, ACTUAL_CLUSTERS, TOUCHED, COMMON_SHARE, OUTSIDE_SHARE)
+    by = [column.name for column in _COLUMNS]
     total = float(rows[0][WEIGHT])
-    ends: tuple[str, ...] = ()
     if widest.shows_intervals:
         frame = lift_varied(sums, by, metrics=metrics, total_weight=total, sample=sample, confidence=widest.confidence)
-        ends = (LOW, HIGH)
     else:
         frame = average(sums, by, metrics=metrics, total_weight=total, carry=[IDEAL_CLUSTERS])
-    values = [c for m in metrics for c in (*columns_of(m), *(m.name + end for end in ends))]
+    values = [c for m in metrics for c in metric_columns(m, intervals=widest.shows_intervals)]
+    described = undrawn((*_COLUMNS, *values), (TOUCHED, COMMON_SHARE, OUTSIDE_SHARE))
     title = sample.title(
         f"Thresholds: {format_count(common, 'common item')}, {rows[0][IDEAL_CLUSTERS]:,} ideal clusters"
     )
     return MetricTable(
         title,
-        engine.checkpoint(frame.select(*by, *values)),
+        engine.checkpoint(frame.select(*(column.name for column in described))),
         engine,
+        described,
         order=((THRESHOLD, False),),
-        quiet=(TOUCHED, COMMON_SHARE, OUTSIDE_SHARE),
         confidence=widest.confidence,
     )
 
@@ -316,7 +324,7 @@ class Choice:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class Sweep(Result):
     """The metrics of the clusters that links make at every threshold. `sweep` makes it.
 
     Args:
@@ -400,6 +408,10 @@ class Sweep:
         """The rows, by rising threshold."""
         return self.table.to_dicts()
 
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return self.table.describe()
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
         return [dict(row) for row in self.rows]
@@ -407,18 +419,6 @@ class Sweep:
     def to_arrow(self) -> pa.Table:
         """Return the rows as a PyArrow table."""
         return self.table.to_arrow()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a pandas data frame."""
-        return self.table.to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a Polars data frame."""
-        return self.table.to_polars()
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl."""
-        self.table.write(path)
 
     def close(self) -> None:
         """Let go of what the engine holds."""
@@ -432,24 +432,13 @@ class Sweep:
         """Close."""
         self.close()
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go through the rows."""
-        return iter(self.to_dicts())
-
     def __len__(self) -> int:
         """Count the thresholds."""
         return len(self.rows)
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the rows to any tool that speaks Arrow."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    def __repr__(self) -> str:
-        """Draw thresholds over the whole range as text."""
-        return repr(self._excerpt())
-
-    def _repr_html_(self) -> str:
-        return self._excerpt()._repr_html_()
+    def drawing(self) -> Drawing:
+        """Say what people shall see: thresholds over the whole range."""
+        return self._excerpt().drawing()
 
     def _excerpt(self, most: int = 10) -> MetricTable:
         """Keep thresholds spread over the whole range, with both ends."""

@@ -80,16 +80,6 @@ class Interval:
         return self.low is not None and self.high is not None and self.low <= value <= self.high
 
 
-def name_interval(confidence: float) -> str:
-    """Name intervals by how often they hold the true value.
-
-    Example:
-        >>> name_interval(0.95)
-        '95% interval'
-    """
-    return f"{100 * confidence:.10g}% interval"
-
-
 def check_confidence(confidence: float) -> float:
     """Return a confidence that means something.
 

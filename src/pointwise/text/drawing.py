@@ -1,0 +1,38 @@
+"""Drawings: rows and what to know of their columns, before anything decides on a terminal, a notebook or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise.columns import NUMBERS, Column, Kind
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A table for people.
+
+    Args:
+        title: Above the table.
+        columns: All columns of the rows; the ends of intervals stand beside their values when drawn.
+        rows: What to draw.
+        note: Below the table.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+
+    @property
+    def shown(self) -> list[Column]:
+        """The columns that are drawn by themselves."""
+        return [column for column in self.columns if column.is_drawn and column.kind is not Kind.END]
+
+    def holds_numbers(self, column: Column) -> bool:
+        """Tell whether a column stands at the right."""
+        values = (row.get(column.name) for row in self.rows)
+        return column.kind in NUMBERS or any(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+        )
