@@ -98,3 +98,12 @@ def test_links_lead_somewhere(page: Path):
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
+
+
+def test_promises_are_linked_to_tests_that_exist():
+    page = ROOT / "docs" / "promises.md"
+    links = re.findall(r"\[`(test_\w+)`\]\(([^)]+\.py)\)", page.read_text(encoding="utf-8"))
+    assert len(links) > 20
+    assert [
+        name for name, file in links if f"def {name}(" not in (page.parent / file).read_text(encoding="utf-8")
+    ] == []

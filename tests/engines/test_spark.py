@@ -107,6 +107,38 @@ def test_tables_are_written_to_addresses_but_runs_are_not(frames, tmp_path):
     assert len(start_engine().collect(start_engine().read(tmp_path / "items.parquet").load(["item"]))) == 3
 
 
+def test_a_run_stored_by_spark_holds_what_its_manifest_lists_and_can_be_replaced(frames, tmp_path):
+    with pw.evaluate(**frames, weight="w") as evaluation:
+        path = evaluation.save(tmp_path / "run")
+        listed = {f for table in json.loads((path / "run.json").read_text())["tables"].values() for f in table}
+        assert {str(p.relative_to(path)) for p in path.rglob("*") if p.is_file()} == {*listed, "run.json"}
+        evaluation.save(path, overwrite=True)
+    assert pw.load(path).overall["precision"] == 0.75
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_that_is_replaced_after_spark_has_loaded_it_is_not_mixed_up(tmp_path):
+    small = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 1})
+    large = pw.evaluate(ideal={"a": 1, "b": 2, "c": 3}, actual={"a": 1, "b": 1, "c": 1})
+    path = small.save(tmp_path / "run")
+    loaded = pw.load(path, engine="spark")
+    assert loaded.overall.items == 2
+    large.save(path, overwrite=True)
+    for ask in (lambda: loaded.with_metrics("recall").overall, lambda: len(loaded.by_item()), loaded.mistakes):
+        with pytest.raises(errors.RunError, match="replaced or removed after it was loaded"):
+            ask()
+    assert pw.load(path, engine="spark").overall.items == 3
+
+
+def test_a_closed_result_says_so(frames):
+    with pw.evaluate(**frames, weight="w") as evaluation:
+        table = evaluation.by_item()
+    for ask in (evaluation.by_item, lambda: evaluation.overall, table.to_dicts):
+        with pytest.raises(errors.EngineError, match="was closed"):
+            ask()
+
+
 def test_comparison_mistakes_and_related_metrics(frames):
     both = {"baseline": frames["actual"], "experiment": frames["ideal"]}
     ours = pw.compare(ideal=frames["ideal"], variants=both, weight="w")

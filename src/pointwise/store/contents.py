@@ -142,11 +142,15 @@ def check_nothing_else(folder: Path) -> None:
         RunError: It holds something else, or the manifest cannot be trusted.
     """
     listed = set(_listed(folder))
-    others = sorted(set(_found(folder)) - listed - {parent for path in listed for parent in path.parents})
-    if others:
-        shown = ", ".join(repr(str(path)) for path in islice(others, _EXAMPLES))
-        more = f" and {len(others) - _EXAMPLES:,} more" if len(others) > _EXAMPLES else ""
-        raise RunError(f"{str(folder)!r} holds {shown}{more}, which pointwise did not store there.")
+    others = set(_found(folder)) - listed - {parent for path in listed for parent in path.parents}
+    tops = sorted(path for path in others if path.parent not in others)
+    if tops:
+        shown = ", ".join(repr(str(path)) for path in islice(tops, _EXAMPLES))
+        more = f" and {len(tops) - _EXAMPLES:,} more" if len(tops) > _EXAMPLES else ""
+        raise RunError(
+            f"{str(folder)!r} holds {shown}{more}, which pointwise did not store there, so it is not replaced. "
+            "Move that away, or choose another name."
+        )
 
 
 def _listed(folder: Path) -> Iterator[PurePosixPath]:
