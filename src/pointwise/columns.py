@@ -24,6 +24,7 @@ ITEMS = "items"  # a count of items
 WEIGHT = "weight"  # a sum of item weights
 SHARE = "share"  # of the total weight
 SQUARES = "squared_weight"  # a sum of squared item weights
+LEAST_WEIGHT = "least_weight"  # of the items of a cell
 BAD_WEIGHTS = "bad_weights"  # a count of items whose weight is not a positive finite number
 
 TP = "tp"

@@ -98,7 +98,18 @@ def test_conditions_and_expressions_over_such_names():
 
 @pytest.mark.parametrize(
     "name",
-    [*sorted(columns.RESULTS), "my_low", "my_delta", "precision__error", "_key", "Precision", "x_", "variant_", "a b", "1a"],
+    [
+        *sorted(columns.RESULTS),
+        "my_low",
+        "my_delta",
+        "precision__error",
+        "_key",
+        "Precision",
+        "x_",
+        "variant_",
+        "a b",
+        "1a",
+    ],
 )
 def test_metrics_called_like_columns_are_refused(name):
     with pytest.raises(errors.UsageError):

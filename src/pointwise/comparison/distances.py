@@ -11,13 +11,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, WEIGHT, Column, Kind, keys
-from pointwise.core.alignment import is_bad_weight
+from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, LEAST_WEIGHT, WEIGHT, Column, Kind, keys
+from pointwise.core.alignment import check_spread, is_bad_weight
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, choose_engine
-from pointwise.engines.queries import count, examples, total
+from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Absent, Columns, Options, check_choice
@@ -261,6 +261,9 @@ def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
             f"{format_count(number, 'item')} with a weight that is missing or not a positive finite number, e.g. "
             f"{examples(bad, engine)}. Weights must be greater than zero: fix or drop these items."
         )
+    if count(items.head(1), engine):
+        row = only_row(items.select(nw.col(WEIGHT).min().alias(LEAST_WEIGHT), nw.col(WEIGHT).sum()), engine)
+        check_spread(float(row[LEAST_WEIGHT]), float(row[WEIGHT]))
 
 
 def _distance_of_pair(

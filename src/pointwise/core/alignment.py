@@ -175,8 +175,6 @@ def check_alignment(
 def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine) -> None:
     """Refuse weights that are not positive finite numbers."""
     if not counts.bad_weights:
-        if counts.common_weight == float("inf"):
-            raise WeightError("The weights add up to more than a floating-point number can hold. Scale them down.")
         return
     bad = items.filter(is_bad_weight())
     rows = engine.collect(bad.select(ITEM, WEIGHT).head(EXAMPLES)).to_pylist()
@@ -189,6 +187,32 @@ def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, colum
         f"{many} {verb} a weight {column!r}{where} that is missing or not a positive finite number, e.g. {shown}. "
         "Weights must be greater than zero: fix or drop these items."
     )
+
+
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100  # products of two weights keep all their digits in between
+_SPREAD = 2.0**52  # what is added to something so much heavier gets lost
+
+
+def check_spread(least: float, total: float) -> None:
+    """Refuse weights so small, so large or so far apart that floating-point numbers would lose some of them.
+
+    Args:
+        least: The least weight of an item.
+        total: The weight of all items.
+
+    Raises:
+        WeightError: The numbers would be wrong.
+    """
+    if least < _LIGHTEST or total > _HEAVIEST:
+        raise WeightError(
+            f"The lightest item weighs {least:g} and all items together {total:g}. Multiply all weights by one number, "
+            f"so that they lie between {_LIGHTEST:g} and {_HEAVIEST:g}: it changes no metric."
+        )
+    if total > least * _SPREAD:
+        raise WeightError(
+            f"The lightest item weighs {least:g} and all items together {total:g}: floating-point numbers cannot add "
+            "weights so far apart. Drop the lightest items, which no metric would notice, or give them more weight."
+        )
 
 
 def _is_text(table: Table, column: str) -> bool:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, WEIGHT
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.alignment import Tally
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.held import Files, Held
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples, total
+from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.options import Options
@@ -74,10 +74,11 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
         check_repeats(inputs.ideal, engine)
     items = _items(aligned, counts, inputs, engine, options=options)
+    _check_spread(_averaged(pairs, options), engine)
     phase("cross-tabulating")
     is_padded = options.missing == "singleton" and counts.missing
     bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
-    bare = bare.drop(BAD_WEIGHTS, strict=False)
+    bare = bare.drop(BAD_WEIGHTS, LEAST_WEIGHT, strict=False)
     outside = None
     if options.outside != "ignore":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
@@ -101,7 +102,9 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]
     counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
-    return _checked(items, everything, inputs, engine), counts
+    checked = _checked(items, everything, inputs, engine)
+    _check_spread(pairs, engine)
+    return checked, counts
 
 
 def _join_tables(aligned: nw.LazyFrame, inputs: Inputs) -> nw.LazyFrame:
@@ -124,13 +127,28 @@ def _checked(items: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine)
     return items
 
 
+def _averaged(pairs: nw.LazyFrame, options: Options) -> nw.LazyFrame:
+    """Keep the pairs of clusters of items that are averaged over."""
+    if options.missing == "singleton":
+        return pairs.filter(~nw.col(IDEAL).is_null())
+    return alignment.common_items(pairs)
+
+
+def _check_spread(pairs: nw.LazyFrame, engine: Engine) -> None:
+    """Refuse weights that floating-point numbers cannot add."""
+    if LEAST_WEIGHT not in pairs.collect_schema().names():
+        return
+    row = only_row(pairs.select(nw.col(LEAST_WEIGHT).min(), nw.col(TP).sum()), engine)
+    alignment.check_spread(float(row[LEAST_WEIGHT]), float(row[TP]))
+
+
 def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
     """Hold the pairs of clusters that items are in, counted in the pass that joins."""
     if not is_weighted(aligned):
         return cross_tabulate(aligned, hold=engine.checkpoint)
     is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
     flagged = aligned.with_columns(is_bad.alias(BAD_WEIGHTS))
-    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], hold=engine.checkpoint)
+    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=engine.checkpoint)
 
 
 def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
@@ -172,5 +190,8 @@ def _outside_members(
             f"{format_count(number, 'item')} outside the truth without a positive finite weight, e.g. "
             f"{examples(bad, engine)}. outside='wrong' needs a weight for them too."
         )
+    if inputs.weight_role is not None and count(outside, engine):
+        row = only_row(outside.select(nw.col(WEIGHT).min().alias(LEAST_WEIGHT), nw.col(WEIGHT).sum()), engine)
+        alignment.check_spread(float(row[LEAST_WEIGHT]), float(row[WEIGHT]) + total(cells, TP, engine))
     grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
     return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64))

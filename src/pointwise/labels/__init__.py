@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointwise.core.alignment import check_spread
 from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
@@ -173,8 +174,8 @@ def _weights(sample_weight: Any, length: int) -> Floats:
             f"{len(bad)} weights are not positive finite numbers, e.g. {shown}. "
             "Drop items that must not count, rather than giving them no weight."
         )
-    if weight.max() > np.finfo(np.float64).max / length:
-        raise WeightError("The weights are too large to be summed. Divide them all by the same large number.")
+    with np.errstate(over="ignore"):  # a sum that overflows is refused like any other that is too large
+        check_spread(float(weight.min()), float(weight.sum()))
     return weight
 
 
