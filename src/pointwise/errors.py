@@ -11,7 +11,7 @@ PointwiseError
 │   ├── IdTypeError                    ids of a kind that cannot identify anything
 │   ├── WeightError                    a weight that is not a positive number
 │   ├── ContradictionError             answers put items together and tell them apart
-│   └── NoCommonItemsError             the two clusterings speak of different items
+│   └── NoCommonItemsError             the two clusterings share no item
 ├── NotFoundError (KeyError)           no such item, cluster, run
 ├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
 ├── OutputError (OSError)              a file cannot be written

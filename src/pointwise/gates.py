@@ -142,7 +142,7 @@ def _rules(
 ) -> list[tuple[str, str, float]]:
     for metric in max_drop:
         if find_metric(metric).better is None:
-            raise UsageError(f"{metric!r} has no better or worse, so that it cannot drop.")
+            raise UsageError(f"{metric!r} has no direction, so max_drop does not apply.")
     named = (("min", minimum), ("max", maximum), ("max-drop", max_drop))
     for rule, limits in named:
         for metric, limit in limits.items():

@@ -54,7 +54,7 @@ def test_own_metric_may_be_undefined_and_take_roots(engine):
         evaluation = pw.evaluate(**CLUSTERS, metrics="odd", engine=engine)
         assert METRICS["odd"].summary == "Take a root."
         assert evaluation.overall["odd"] > 0
-        with pytest.raises(errors.UsageError, match="no better or worse"):
+        with pytest.raises(errors.UsageError, match="has no direction"):
             evaluation.by_ideal_cluster().worst("odd")
     finally:
         del METRICS["odd"]

@@ -229,9 +229,9 @@ class _Side:
     """The mistakes of one kind: the pairs of cells that lie in one cluster of one side.
 
     A pair costs `2 tp_a tp_b / (cluster weight * total weight)`. All pairs of a cluster are too many to list. Call the
-    heaviest cell of a cluster its leader. If a pair without the leader is among the dearest, then both of its cells
-    with the leader are pairs that cost at least as much. So the dearest n pairs with a leader name all cells that the
-    dearest n pairs can consist of.
+    heaviest cell of a cluster its leader. If a pair without the leader is among the costliest, then both of its cells
+    with the leader are pairs that cost at least as much. So the costliest n pairs with a leader name all cells that the
+    costliest n pairs can consist of.
 
     In a sample, a cell of expanded weight v stands for more than itself, and a pair costs `(v_a tp_b + tp_a v_b)`
     over the same product.
@@ -272,7 +272,7 @@ class _Side:
         return sums.with_columns(nw.col(_CELLS).cast(nw.Int64))
 
     def _pairs(self, n: int) -> Iterator[Mistake]:
-        """Find the dearest pairs of cells."""
+        """Find the costliest pairs of cells."""
         if self.kind == OVER_MERGE and self.evidence.sample.clusters is not None:
             return iter(self._unequal_pairs(n))
         clusters = self._clusters().filter(nw.col(_CELLS) > 1)
@@ -283,9 +283,9 @@ class _Side:
         cost = 2 * nw.col(WEIGHT) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.evidence.estimated_weight)
         followers = cells.filter(nw.col(self.other) != nw.col(_LEADER)).with_columns(cost.alias(_COST))
         order = [_COST, self.side, self.other]
-        dearest = followers.sort(*order, descending=[True, False, False]).head(n)
+        costliest = followers.sort(*order, descending=[True, False, False]).head(n)
         columns = (self.side, self.other, ITEMS, TP, WEIGHT, self.margin)
-        chosen = dearest.select(*columns, _LEADER)
+        chosen = costliest.select(*columns, _LEADER)
         rows = self.evidence.engine.collect(chosen).to_pylist()
         rows += self._leaders(rows, columns)
         rows.sort(key=lambda row: (str(row[self.side]), -row[TP], str(row[self.other])))
@@ -293,7 +293,7 @@ class _Side:
         return islice(self._best_first(groups), n)
 
     def _unequal_pairs(self, n: int) -> list[Mistake]:
-        """Find the dearest pairs of cells that stand for unequally many.
+        """Find the costliest pairs of cells that stand for unequally many.
 
         No pair with a cell costs more than the cell would with the greatest weights of its cluster. So the cells with
         the greatest such bounds are looked at, and more of them until the bound of the next falls below what was found.

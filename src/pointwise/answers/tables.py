@@ -136,7 +136,9 @@ class MetricTable(Result):
     def _ranked(self, metric: str, limit: int, *, worst: bool) -> MetricTable:
         better = find_metric(metric).better
         if better is None:
-            raise UsageError(f"{metric!r} has no better or worse, but a table can be sorted by it.")
+            raise UsageError(
+                f"{metric!r} has no direction, so it has no worst or best; sort(...) orders a table by it."
+            )
         self._own(metric)
         defined = self._cut()
         defined = replace(defined, frame=defined.frame.filter(~nw.col(metric).is_null()))

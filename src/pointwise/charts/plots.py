@@ -40,7 +40,7 @@ class EvaluationPlots:
         return quality.slices(self.evaluation, spec, metric=metric, limit=limit)
 
     def coverage(self) -> LayeredChart:
-        """Draw how far truth and actual clustering speak of the same items."""
+        """Draw how far the truth and the actual clustering share items."""
         return quality.coverage(self.evaluation)
 
     def mistakes(self, limit: int = SHOWN_ROWS) -> LayeredChart:

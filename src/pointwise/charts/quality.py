@@ -183,7 +183,7 @@ def _worst_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def coverage(evaluation: Evaluation) -> LayeredChart:
-    """Draw how far the truth and the actual clustering speak of the same items, as bars of weight."""
+    """Draw how far the truth and the actual clustering share items, as bars of weight."""
     found = evaluation.coverage
     rows = _coverage_rows(found)
     unit = rows[0]["unit"]

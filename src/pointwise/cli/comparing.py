@@ -78,7 +78,7 @@ def compare(
     limit: options.Limit = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Compare clusterings against one ground truth: which is better, where, and how sure that is.
+    """Compare clusterings against one ground truth: which is better, where, and with what confidence.
 
     \b
     Example:

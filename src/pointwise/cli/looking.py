@@ -233,7 +233,7 @@ def _as_rows(found: Mistakes) -> list[dict[str, Any]]:
 
 @app.command()
 def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> None:
-    """Show how far the ground truth and the actual clustering of a stored run speak of the same items.
+    """Show how far the truth and the actual clustering of a stored run share items.
 
     \b
     Example:

@@ -129,9 +129,7 @@ Html = Annotated[
 ]
 Intervals = Annotated[
     bool,
-    typer.Option(
-        "--intervals/--no-intervals", help="Whether to show how sure the values are.", rich_help_panel=_OUTPUT
-    ),
+    typer.Option("--intervals/--no-intervals", help="Show confidence intervals.", rich_help_panel=_OUTPUT),
 ]
 Confidence = Annotated[
     float,

@@ -27,7 +27,7 @@ def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> n
     Args:
         ideal: Columns `item`, `cluster`, and others.
         actual: The same. A column that both have is taken from the ideal clustering.
-        keep_outside: Whether to keep the items that only the actual clustering has. That makes the join dearer
+        keep_outside: Whether to keep the items that only the actual clustering has. That makes the join cost more
             when the ideal clustering is small, and gives more to check by when it is not.
 
     Returns:

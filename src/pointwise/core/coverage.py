@@ -1,4 +1,4 @@
-"""Coverage: how far the ground truth and the actual clustering speak of the same items."""
+"""Coverage: how far the truth and the actual clustering share items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pointwise.text.values import format_value
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Result):
-    """How far the ground truth and the actual clustering speak of the same items.
+    """How far the truth and the actual clustering share items.
 
     A weight is None where it is not known, for example that of an actual item when weights are a column of the
     ideal clustering. *Outside* items are members of the touched actual clusters that the truth does not list.

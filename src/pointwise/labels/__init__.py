@@ -149,7 +149,7 @@ def _cross_tabulate(labels_true: Any, labels_pred: Any, sample_weight: Any, *, b
     if len(true.array) != len(pred.array):
         raise InputError(
             f"`labels_true` has {len(true.array)} labels and `labels_pred` has {len(pred.array)}. "
-            "Both must speak of the same items, in the same order."
+            "Give both for the same items, in the same order."
         )
     weight = None if sample_weight is None else _weights(sample_weight, len(true.array))
     return cross_tabulate(true, pred, weight=weight, by_item=by_item)

@@ -138,7 +138,7 @@ def _place(source: Source) -> str:
 
 
 def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    """List how far truth and actual clustering speak of the same items."""
+    """List how far the truth and the actual clustering share items."""
     c = evaluation.coverage
     yield "items in both", f"{c.common_items:,}, weight {format_weight(c.common_weight)}"
     yield "of the ideal items", f"{format_share(c.common_share)} of {c.ideal_items:,}; {c.missing_items:,} are missing"
