@@ -392,7 +392,7 @@ def test_file_that_is_not_compressed_as_it_says(tmp_path):
 
 
 def test_label_arrays_of_different_length():
-    with pytest.raises(errors.InputError, match="3 and the actual ones 2"):
+    with pytest.raises(errors.InputError, match="3 in the ideal one, 2 in the actual one"):
         pw.evaluate(ideal=np.array([0, 0, 1]), actual=np.array([0, 1]))
 
 

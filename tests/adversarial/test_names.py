@@ -88,8 +88,8 @@ def test_names_that_differ_in_capitals_only():
 def test_conditions_and_expressions_over_such_names():
     evaluation = pw.evaluate(ideal=IDEAL, actual=ACTUAL, attributes=attributes("tp"))
     for spec in ("tp = 'x'", pw.col("tp") == "x", ("mine", pw.col("tp") == "x")):
-        rows = {next(iter(row.values())): row["precision"] for row in evaluation.by_slice(spec).to_dicts()}
-        assert rows[True] == pytest.approx(EXPECTED["x"][1])
+        rows = {row["value"]: row["precision"] for row in evaluation.by_slice(spec).to_dicts()}
+        assert rows["true"] == pytest.approx(EXPECTED["x"][1])
     table = evaluation.by_slice("tp")
     assert [row["tp"] for row in table.where("tp = 'x'").to_dicts()] == ["x"]
     assert [row["tp"] for row in table.where(pw.col("tp") == "x").to_dicts()] == ["x"]

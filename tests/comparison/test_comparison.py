@@ -185,10 +185,10 @@ class Counting:
     def __init__(self):
         self.engine, self.name, self.opened, self.loaded = start_engine(), "duckdb", [], []
 
-    def read(self, source):
+    def read(self, source, **options):
         import dataclasses
 
-        opened = self.engine.read(source)
+        opened = self.engine.read(source, **options)
         self.opened.append(opened.name)
 
         def load(columns, *, text=()):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pointwise.engines import MOST_THREADS, Engine, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.links import Contradictions, Links
-from pointwise.inputs.options import Absent, Missing, On, Outside
+from pointwise.inputs.options import Absent, Contradictions, Missing, On, Outside
+
+if TYPE_CHECKING:
+    pass
 
 MOST_ROWS = 10**9
 """How many rows can be asked for: more than anybody reads, and few enough for every engine."""
@@ -315,6 +317,8 @@ def read_links(path: Any, side: str, given: Mapping[str, Any]) -> Any:
     for end in ("left", "right"):
         columns = read_columns(given[end])
         chosen[end] = columns.get(side) if isinstance(columns, dict) else columns
+    from pointwise.inputs.links import Links  # loads NumPy, which help need not wait for
+
     return Links(path, **chosen)
 
 

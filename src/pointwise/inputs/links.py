@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -23,7 +23,7 @@ from pointwise.errors import (
     SourceError,
     UsageError,
 )
-from pointwise.inputs.options import Columns, check_choice
+from pointwise.inputs.options import Columns, Contradictions, check_choice
 from pointwise.text.values import format_count, short
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 LEFT, RIGHT, SCORE, ANSWER = "left", "right", "score", "answer"
 YES, NO = ("yes", "true", "1", "match"), ("no", "false", "0", "distinct")
 _PAIR, _TRIPLE = 2, 3
-
-Contradictions = Literal["error", "drop"]
-"""What happens to items that answers put together and tell apart."""
 
 Nodes = NDArray[np.int32]
 

@@ -27,6 +27,9 @@ On = Literal["own", "shared"]
 DiffOn = Literal["common", "union"]
 """Which items a diff is about: those that both clusterings have, or all."""
 
+Contradictions = Literal["error", "drop"]
+"""What happens to items that answers put together and tell apart."""
+
 Absent = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
 
