@@ -167,7 +167,7 @@ class Mistakes(Result, Sequence[Mistake]):
         return Drawing(title or f"Mistakes that make up {rates}", DRAWN, rows, "" if rows else "There are none.")
 
 
-DRAWN = (Column("kind"), Column("cost", Kind.METRIC), Column("of the rate", Kind.SHARE), Column("what happened"))
+DRAWN = (Column("kind"), Column("cost", Kind.METRIC), Column("share", Kind.SHARE), Column("what happened"))
 """What a drawing shows of a mistake."""
 
 COLUMNS = (
