@@ -351,13 +351,15 @@ class Evaluation:
         """
         return tabulate_related(self.evidence, beta=beta, pairs=pairs)
 
-    def with_attributes(self, attributes: Any) -> Evaluation:
+    def with_attributes(self, attributes: Any, *, item: Columns | None = None) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.
 
         Args:
             attributes: A table of items and what is known about them, of any kind that `evaluate` reads.
+            item: Its column or columns that identify an item; by default as in the other tables.
         """
-        table = read_attributes(self.evidence.engine, attributes, options=self.options, sources=self.sources)
+        options = self.options if item is None else replace(self.options, item={"attributes": item})
+        table = read_attributes(self.evidence.engine, attributes, options=options, sources=self.sources)
         evidence = self.evidence.with_attributes(table)
         sources = {**self.sources, table.role: table.source}
         return replace(self, evidence=evidence, sources=sources)

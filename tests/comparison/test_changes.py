@@ -83,3 +83,18 @@ def test_a_clustering_may_be_called_clustering():
     assert [list(row.values())[0] for row in rows] == ["clustering", "other"]  # noqa: RUF015
     assert matrix["clustering", "other"] == 0.5
     assert len(set(matrix.columns)) == 3
+
+
+def test_attributes_of_a_stored_comparison_are_refused_rather_than_ignored(tmp_path, capsys):
+    pw.compare(ideal=IDEAL, variants={"one": IDEAL, "other": IDEAL}).save(tmp_path / "both")
+    with pytest.raises(SystemExit) as done:
+        app(["report", str(tmp_path / "both"), "--attributes", "about.csv", "-o", str(tmp_path / "r.html")])
+    assert done.value.code == 2
+    assert "--attributes is for runs" in capsys.readouterr().err
+
+
+def test_attributes_may_call_the_item_otherwise(run, tmp_path, capsys):
+    lines = "".join(f"i{n:02d},{n % 2}\n" for n in range(30))
+    (tmp_path / "about.csv").write_text("key,half\n" + lines, encoding="utf-8")
+    options = ["--attributes", str(tmp_path / "about.csv"), "--item", "key", "--slice", "half", "--format", "json"]
+    assert [row["items"] for row in json.loads(call(capsys, "slice", run, *options))] == [15, 15]

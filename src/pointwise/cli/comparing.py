@@ -11,7 +11,7 @@ import typer
 from pointwise.cli import options, output
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
-from pointwise.cli.options import Format, read_columns
+from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
 
@@ -189,17 +189,10 @@ def distance(
             name_sources(clusterings),
             by=by,
             absent=absent,
-            item=_plain(item, "--item"),
-            cluster=_plain(cluster, "--cluster"),
+            item=options.read_plain(item, "--item"),
+            cluster=options.read_plain(cluster, "--cluster"),
             weight=weight,
             weights=weights,
             header=header,
         )
     output.put_result(matrix, kind)
-
-
-def _plain(given: list[str] | None, option: str) -> str | list[str] | None:
-    columns = read_columns(given)
-    if isinstance(columns, dict):
-        raise UsageError(f"{option} takes plain columns here: all tables call it the same.")
-    return columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -53,7 +52,7 @@ def cluster(
     from pointwise.engines.queries import from_rows
     from pointwise.inputs.links import cluster_links
 
-    ends = {"left": _plain(left, "--left"), "right": _plain(right, "--right")}
+    ends: dict[str, Any] = {"left": options.read_plain(left, "--left"), "right": options.read_plain(right, "--right")}
     with progress("reading", "writing"), stdin.files(links, items) as (pairs, alone):
         engine = start_engine()
         table = cluster_links(
@@ -137,7 +136,7 @@ def sweep(
     settings = options.read_settings(locals() | {"attributes": None, "slices": None})
     from pointwise.thresholds.sweeping import sweep as sweep_links
 
-    ends = {"left": _plain(left, "--left"), "right": _plain(right, "--right")}
+    ends: dict[str, Any] = {"left": options.read_plain(left, "--left"), "right": options.read_plain(right, "--right")}
     with (
         progress("reading", "aligning", "cross-tabulating", "sweeping"),
         stdin.files(ideal, links, weights, items) as (truth, pairs, weighed, alone),
@@ -161,10 +160,3 @@ def read_thresholds(given: str) -> int | list[float]:
         return int(given) if given.strip().isdigit() else [float(text) for text in given.split(",")]
     except ValueError:
         raise UsageError(f"--thresholds {given!r} is neither a whole number nor a list such as 0.5,0.8.") from None
-
-
-def _plain(given: Sequence[str] | None, option: str) -> Any:
-    columns = options.read_columns(given)
-    if isinstance(columns, dict):
-        raise UsageError(f"{option} takes plain columns here.")
-    return columns

@@ -249,6 +249,7 @@ def slice_run(
     *,
     slices: options.Slices = None,
     attributes: options.Attributes = None,
+    item: options.Item = None,
     worst: Annotated[
         str | None, typer.Option(metavar="METRIC", help="Show the rows where this metric is worst.")
     ] = None,
@@ -270,7 +271,7 @@ def slice_run(
     with stdin.files(attributes) as (known,), opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
         if known is not None:
-            chosen = chosen.with_attributes(known)
+            chosen = chosen.with_attributes(known, item=options.read_plain(item, "--item"))
         if not slices:
             raise UsageError(say_what_to_slice_by(chosen.evidence.slice_schema))
         table = chosen.by_slice(*slices)

@@ -338,6 +338,14 @@ def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, lis
     return by_table
 
 
+def read_plain(given: Sequence[str] | None, option: str) -> str | list[str] | None:
+    """Read columns of a command whose tables all call them the same."""
+    columns = read_columns(given)
+    if isinstance(columns, dict):
+        raise UsageError(f"{option} takes plain columns here, without a table before them.")
+    return columns
+
+
 def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Read the options that say how to evaluate, as `evaluate` and `compare` of the library take them.
 

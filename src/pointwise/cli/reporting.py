@@ -10,6 +10,7 @@ from pointwise.cli import options, output
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.looking import is_comparison, opened
+from pointwise.errors import UsageError
 
 
 @app.command()
@@ -34,6 +35,8 @@ def report(
     from pointwise.comparison.comparison import load_comparison
 
     if is_comparison(run):
+        if attributes is not None:
+            raise UsageError("--attributes is for runs: a stored comparison keeps the slices that it was made with.")
         with progress("reading"), load_comparison(run) as comparison:
             comparison.report(path, title=title)
     else:
