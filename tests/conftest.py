@@ -111,9 +111,18 @@ def pytest_generate_tests(metafunc) -> None:
         metafunc.parametrize("engine", kinds, indirect=True)
 
 
-def pytest_collection_modifyitems(items) -> None:
-    """Put the tests on a cluster last: its session takes the place of the one before."""
+def pytest_collection_modifyitems(config, items) -> None:
+    """Put the tests on a cluster last, whose session takes the place of the one before, and spare Spark repetition.
+
+    Errors are refused by code that no engine knows, mostly before one is asked: of each kind Spark gets the first case.
+    """
     items.sort(key=lambda item: item.get_closest_marker("cluster") is not None)
+    seen, spared = set(), []
+    for item in items:
+        if item.get_closest_marker("spark") and item.module.__name__.endswith("test_errors"):
+            (spared.append(item) if item.function in seen else seen.add(item.function))
+    config.hook.pytest_deselected(items=spared)
+    items[:] = [item for item in items if item not in spared]
 
 
 @pytest.fixture
