@@ -88,9 +88,9 @@ TRUTH = {"a": 1, "b": 2, "c": 2, "d": 1}
 @pytest.mark.parametrize(
     ("policy", "labels", "items", "precision"),
     [
-        ("singleton", (), 4, 1.0),
-        ("one-cluster", (), 4, 1.0),
-        ("drop", (), 2, 1.0),
+        ("singleton", (None,), 4, 1.0),
+        ("one-cluster", (None,), 4, 1.0),
+        ("drop", (None,), 2, 1.0),
         ("singleton", (-1,), 4, 1.0),
         ("one-cluster", (-1,), 4, (1 + 2 / 3 + 2 / 3 + 1 / 3) / 4),
         ("drop", (-1,), 1, 1.0),
@@ -104,7 +104,11 @@ def test_items_without_a_cluster(engine, policy, labels, items, precision):
 
 def test_policies_of_the_two_sides_differ(engine):
     evaluation = pw.evaluate(
-        ideal=NOISY, actual=NOISY, unassigned={"ideal": "drop", "actual": "singleton"}, engine=engine
+        ideal=NOISY,
+        actual=NOISY,
+        unassigned={"ideal": "drop", "actual": "singleton"},
+        unassigned_labels=[None],  # -1 is a cluster here
+        engine=engine,
     )
     assert evaluation.overall.items == 2
 
