@@ -27,6 +27,7 @@ from pointwise.comparison.deltas import VARIANT, Pair, find_deltas
 from pointwise.core.metrics import find_metrics
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines import start_engine
+from pointwise.engines.queries import from_rows
 from pointwise.uncertainty.design import log_miss
 from pointwise.uncertainty.intervals import lift_with_intervals
 from pointwise.uncertainty.verdict import ENOUGH
@@ -112,7 +113,7 @@ def as_frame(engine, variants, weight, drawn, expansions, *, parts=1):
         for n, sums in enumerate(variants)
     ]
     table = pa.concat_tables(tables)
-    return engine.checkpoint(engine.read(table).load(table.column_names))
+    return engine.checkpoint(from_rows(table, engine))
 
 
 def as_sample(engine, expansions, rests):
@@ -120,7 +121,7 @@ def as_sample(engine, expansions, rests):
     number = sum(map(len, expansions))
     columns = {EXPANSION: np.concatenate(expansions), REST: np.concatenate(rests), STRATUM: [""] * number}
     table = pa.table({IDEAL: np.arange(number), **columns})
-    clusters = engine.checkpoint(engine.read(table).load(table.column_names))
+    clusters = engine.checkpoint(from_rows(table, engine))
     return Sample(sees_outside=True, clusters=clusters)
 
 

@@ -147,7 +147,7 @@ def test_use_after_close_is_one_clear_error(closed, use):
 def test_a_closed_comparison_says_so():
     with pw.compare(ideal=IDEAL, variants={"a": ACTUAL, "b": IDEAL}) as comparison:
         pass
-    for use in (comparison.deltas, lambda: comparison.overall, lambda: repr(comparison), comparison.distances):
+    for use in (comparison.deltas, comparison.by_variant, lambda: repr(comparison), comparison.distances):
         with pytest.raises(EngineError, match="was closed"):
             use()
 

@@ -129,7 +129,8 @@ def test_plain_slices_have_no_interval_columns():
     assert not any(column.endswith(("_low", "_high")) for column in plain.columns)
     with_intervals = shown.by_slice("ideal_cluster_size").to_dicts()
     for row, other in zip(plain.to_dicts(), with_intervals, strict=True):
-        assert other["ideal_cluster_size"] == row.pop("ideal_cluster_size")
+        for key in ("slice", "value", "ideal_cluster_size"):
+            assert other[key] == row.pop(key)
         assert {k: other[k] for k in row} == pytest.approx(row, rel=1e-12)
     assert not silent.overall.intervals
     assert "turned off" in silent.overall.interval("recall").reason

@@ -365,7 +365,7 @@ class _Side:
 
     def _outside_cost(self) -> nw.Expr:
         others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
-        return nw.col(TP) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.common_weight)
+        return nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.estimated_weight)
 
     def _outside(self, n: int) -> Iterator[Mistake]:
         """Find the cells that outside members cost most."""

@@ -259,7 +259,7 @@ def _read_design(linked: Linked, clusters: nw.LazyFrame, names: pa.Array) -> Des
 
 
 _COLUMNS = (
-    Column(THRESHOLD, Kind.KEY),
+    Column(THRESHOLD, Kind.METRIC),
     Column(LINKS, Kind.COUNT),
     Column(ACTUAL_CLUSTERS, Kind.COUNT),
     Column(TOUCHED, Kind.COUNT),
