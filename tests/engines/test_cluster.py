@@ -52,12 +52,11 @@ def test_paths_are_read_by_executors(cluster, tmp_path):
     for number, rows in enumerate([["i1", "i2"], ["i3"]]):
         lines = "".join(f"{item},{IDEAL[item]}\n" for item in rows)
         (tmp_path / f"part-{number}.csv").write_text("# a comment\nitem,cluster\n" + lines, encoding="utf-8")
-    engine = start_spark(cluster)
     for source in (tmp_path, str(tmp_path / "part-*.csv"), f"{tmp_path.as_uri()}/*.csv", sorted(tmp_path.iterdir())):
-        with pw.evaluate(ideal=source, actual=ACTUAL, engine=engine) as evaluation:
+        with pw.evaluate(ideal=source, actual=ACTUAL, engine=start_spark(cluster)) as evaluation:
             assert evaluation.overall.items == 3
     with pytest.raises(errors.SourceError, match="There is no file"):
-        engine.read((tmp_path / "nowhere.parquet").as_uri())
+        start_spark(cluster).read((tmp_path / "nowhere.parquet").as_uri())
 
 
 def test_killed_executor_changes_nothing(cluster):
