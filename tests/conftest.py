@@ -25,6 +25,8 @@ for name, number in {
     )
 settings.load_profile("duckdb")  # the other is for `pytest -m spark --hypothesis-profile=spark`
 
+os.environ["COLUMNS"] = "120"  # what is printed must not depend on the terminal that the tests run in
+
 # What must hold on every engine. Of the other tests, what is special about Spark stands in `test_spark.py`.
 ON_SPARK = (
     "test_paper",

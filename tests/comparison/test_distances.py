@@ -134,7 +134,7 @@ def test_mistakes_are_explained():
         pw.distance(one, one, absent="keep")
     with pytest.raises(NoCommonItemsError, match="singleton"):
         pw.distance(one, {"z": 1})
-    with pytest.raises(RepeatedItemError, match="clustering 'other'"):
+    with pytest.raises(RepeatedItemError, match="the other clustering"):
         pw.distance(one, [["x"], ["x"]])
     with pytest.raises(WeightError, match="'y'"):
         pw.distance(one, one, weights={"x": 1, "y": 0})

@@ -133,7 +133,7 @@ def sweep(
       pointwise sweep truth.parquet pairs.parquet --left a --right b --score probability
       pointwise sweep truth.parquet pairs.parquet --best recall --min precision=0.95 --chart thresholds.html
     """
-    settings = options.read_settings(locals() | {"attributes": None, "slices": None})
+    settings = options.read_settings(locals())
     from pointwise.thresholds.sweeping import sweep as sweep_links
 
     ends: dict[str, Any] = {"left": options.read_plain(left, "--left"), "right": options.read_plain(right, "--right")}

@@ -350,9 +350,9 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Read the options that say how to evaluate, as `evaluate` and `compare` of the library take them.
 
     Args:
-        given: All that a command was given, by name.
+        given: All that a command was given, by name. What the command has no option for is left to the library.
     """
-    settings = {name: read(given[name]) for name, read in _SETTINGS.items()}
+    settings = {name: read(given[name]) for name, read in _SETTINGS.items() if name in given}
     return {name: value for name, value in settings.items() if value is not None}
 
 

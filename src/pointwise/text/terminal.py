@@ -16,6 +16,7 @@ from pointwise.text.escaping import escape_controls
 from pointwise.text.values import NOTHING, format_ends, format_value
 
 _GAP = 3  # between two columns
+_INTERVAL = re.compile(r"\S+ to \S+")
 _LONG_WORD = 40  # a longer one is broken where the terminal is narrow
 
 
@@ -68,7 +69,7 @@ def _lay_out(drawing: Drawing, column: Column, separator: str) -> _LaidOut:
     name, is_number = escape_controls(column.name), drawing.holds_numbers(column)
     cells = _write(drawing, column, separator)
     lines = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
-    words = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+    words = max((cell_len(word) for cell in cells for word in _words(cell)), default=0)
     head = max((cell_len(part) for part in _parts(name)), default=0)
     least = max(lines, head) if is_number else min(max(words, head), _LONG_WORD)
     return _LaidOut(name, cells, is_number, least, max(lines, cell_len(name)))
@@ -82,6 +83,11 @@ def _write(drawing: Drawing, column: Column, separator: str) -> list[str]:
     if not room:
         return values
     return [f"{value}{separator}{ends or NOTHING:>{room}}" for value, ends in zip(values, intervals, strict=True)]
+
+
+def _words(text: str) -> list[str]:
+    """Split a text where it may break: at spaces, but not inside an interval."""
+    return [text] if _INTERVAL.fullmatch(text) else text.split()
 
 
 def _parts(name: str) -> list[str]:
