@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "draw_csv", "draw_cut", "draw_json", "put_result", "put_rows", "put_table", "put_text", "say"]
 
-Rows = Sequence[Mapping[str, Any]]
-
 _ADVICE = "--limit shows more"
 
 

@@ -92,7 +92,7 @@ def is_bad_weight() -> nw.Expr:
 
 
 @dataclass(frozen=True)
-class Tally:
+class Counts:
     """How many items of an alignment are of which kind, and what they weigh."""
 
     rows: int
@@ -106,7 +106,7 @@ class Tally:
     outside_weight: float | None
 
 
-def tally(pairs: nw.LazyFrame) -> nw.LazyFrame:
+def count_items(pairs: nw.LazyFrame) -> nw.LazyFrame:
     """Count and weigh the items of an alignment by kind, from the pairs of clusters that they are in.
 
     Args:
@@ -118,8 +118,8 @@ def tally(pairs: nw.LazyFrame) -> nw.LazyFrame:
     return pairs.select(*kinds, *sums).group_by("is_ideal", "is_actual").agg(*(nw.col(c).sum() for c in sums))
 
 
-def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
-    """Add up the rows that `tally` gives."""
+def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
+    """Add up the rows that `count_items` gives."""
     items: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     weight: defaultdict[str, float] = defaultdict(float)
@@ -128,7 +128,7 @@ def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
         items[kind] += int(row[ITEMS])
         bad[kind] += int(row.get(BAD_WEIGHTS, 0))
         weight[kind] += row[TP] or 0.0
-    return Tally(
+    return Counts(
         rows=items.total(),
         common=items["common"],
         missing=items["missing"],
@@ -142,7 +142,7 @@ def read_tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
 
 
 def check_alignment(
-    counts: Tally, ideal: Table, actual: Table, others: list[Table], engine: Engine, *, rows: tuple[int, int]
+    counts: Counts, ideal: Table, actual: Table, others: list[Table], engine: Engine, *, rows: tuple[int, int]
 ) -> None:
     """Refuse an alignment that repeats items or has none.
 
@@ -172,7 +172,7 @@ def check_alignment(
         raise NoCommonItemsError(_no_common_items(ideal, actual, engine))
 
 
-def check_weights(counts: Tally, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine) -> None:
+def check_weights(counts: Counts, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine) -> None:
     """Refuse weights that are not positive finite numbers."""
     if not counts.bad_weights:
         return

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT
 from pointwise.core import alignment
-from pointwise.core.alignment import Tally
+from pointwise.core.alignment import Counts
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.held import Files, Held
 from pointwise.engines.base import Engine
@@ -43,7 +43,7 @@ class Common:
     pairs: nw.LazyFrame
     outside: nw.LazyFrame | None
     all_pairs: nw.LazyFrame
-    counts: Tally
+    counts: Counts
     keeps_outside: bool
     files: Files
 
@@ -68,7 +68,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     if is_held:
         aligned = engine.checkpoint(aligned)
     pairs = _pair_up(aligned, engine)
-    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
+    counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
@@ -86,7 +86,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     return Common(kept, bare, outside, pairs, counts, keeps_outside, files)
 
 
-def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]:
+def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts]:
     """Join the two clusterings and keep the items of either; one that a clustering lacks is alone there.
 
     Returns:
@@ -99,7 +99,7 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Tally]
     aligned = _join_tables(alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=True), inputs)
     aligned = engine.checkpoint(aligned)
     pairs = _pair_up(aligned, engine)
-    counts = alignment.read_tally(engine.collect(alignment.tally(pairs)).to_pylist())
+    counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
     checked = _checked(items, everything, inputs, engine)
@@ -119,7 +119,7 @@ def _total_bad(pairs: nw.LazyFrame, engine: Engine) -> int:
     return int(total(pairs, BAD_WEIGHTS, engine)) if BAD_WEIGHTS in pairs.collect_schema().names() else 0
 
 
-def _checked(items: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
+def _checked(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
     """Refuse items whose weights are no positive numbers."""
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
@@ -151,7 +151,7 @@ def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
     return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=engine.checkpoint)
 
 
-def _items(aligned: nw.LazyFrame, counts: Tally, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
+def _items(aligned: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
         many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"

@@ -174,8 +174,8 @@ class Scope:
         common = self.common
         if common.keeps_outside:
             members = alignment.touching(alignment.outside_items(common.all_pairs), self.cells)
-            tally = alignment.read_tally(self.engine.collect(alignment.tally(members)).to_pylist())
-            return tally.outside, tally.outside_weight
+            counts = alignment.read_counts(self.engine.collect(alignment.count_items(members)).to_pylist())
+            return counts.outside, counts.outside_weight
         members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.cells)
         items = count(members.select(ACTUAL), self.engine) - common.counts.common
         if self.inputs.weight_role is None:

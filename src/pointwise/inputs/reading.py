@@ -250,8 +250,8 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
         if side == options.sides[1] and options.missing == "singleton":
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         check_unnamed_labels(matched[side], policy, engine)
-        matched[side], offences = assign(matched[side], policy)
-        check_unassigned(tables[side], offences, engine, policy=policy.policy)
+        matched[side], offending = assign(matched[side], policy)
+        check_unassigned(tables[side], offending, engine, policy=policy.policy)
         if policy.policy == "drop":
             rows[side] = check_table(matched[side], engine)
     return matched, rows

@@ -30,7 +30,7 @@ def assign(table: Table, policy: UnassignedPolicy) -> tuple[Table, nw.LazyFrame 
     """Apply a policy to the items without a cluster.
 
     Returns:
-        The clustering, and a frame whose rows are offences: to be found empty before the clustering is used.
+        The clustering, and a frame of offending rows, which must be empty before the clustering is used.
     """
     schema = table.frame.collect_schema()
     is_text = isinstance(schema[CLUSTER], nw.String)
@@ -102,19 +102,19 @@ def check_unnamed_labels(table: Table, policy: UnassignedPolicy, engine: Engine)
 
 
 def check_unassigned(
-    table: Table, offences: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
+    table: Table, offending: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
 ) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
-    if offences is None:
+    if offending is None:
         return
-    found = count(offences, engine)
+    found = count(offending, engine)
     if not found:
         return
     where = f"the {table.role} ({table.source.name})"
     rows = format_count(found, "row")
     if policy == "error":
-        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offences, engine)}. {advice}")
+        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offending, engine)}. {advice}")
     raise InputError(
         f"{rows} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
-        f"{examples(offences, engine, CLUSTER)}. Rename these clusters."
+        f"{examples(offending, engine, CLUSTER)}. Rename these clusters."
     )

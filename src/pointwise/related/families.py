@@ -14,7 +14,7 @@ from pointwise.core.metrics import METRICS, Better
 from pointwise.errors import UsageError
 from pointwise.related.sums import Collect, Pairs, Sums, sum_cells
 
-Formula = Callable[[Sums, float], float]
+SumFormula = Callable[[Sums, float], float]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RelatedMetric:
     """
 
     name: str
-    formula: Formula
+    formula: SumFormula
     text: str
     summary: str
     relation: str
@@ -95,15 +95,15 @@ def _harmonic_mean(a: float, b: float) -> float:
     return value
 
 
-def _item_mean(name: str) -> Formula:
+def _item_mean(name: str) -> SumFormula:
     return lambda s, _: _within(getattr(s.cells, name) / s.weight)
 
 
-def _cluster_mean(name: str) -> Formula:
+def _cluster_mean(name: str) -> SumFormula:
     return lambda s, _: _within(getattr(s.ideal, name) / s.ideal.clusters)
 
 
-def _harmonic(mean: Callable[[str], Formula], precision: str, recall: str) -> Formula:
+def _harmonic(mean: Callable[[str], SumFormula], precision: str, recall: str) -> SumFormula:
     return lambda s, beta: _harmonic_mean(mean(precision)(s, beta), mean(recall)(s, beta))
 
 
@@ -148,7 +148,7 @@ def _of_table(metric: str, *, flawless: float | None = None) -> Callable[[Confus
     return formula
 
 
-def _of_pairs(formula: Callable[[Confusion], Any], pairs: Pairs) -> Formula:
+def _of_pairs(formula: Callable[[Confusion], Any], pairs: Pairs) -> SumFormula:
     return lambda s, _: formula(s.pair_confusion(pairs))
 
 
