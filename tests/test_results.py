@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pointwise as pw
 from pointwise.cli import app
 from pointwise.columns import Column, Kind
 from pointwise.diffs.agreement import agree
+from pointwise.diffs.standing import look_at
 from pointwise.results import Result
 
 IDEAL = {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2, "f": 3, "g": 3, "h": 4}
@@ -40,6 +42,16 @@ def evaluation() -> pw.Evaluation:
 def comparison() -> pw.Comparison:
     about = pa.table(ABOUT)
     return pw.compare(ideal=IDEAL, variants={"old": OLD, "new": NEW}, attributes=about, slices=["kind", "price"])
+
+
+@cache
+def diff() -> pw.Diff:
+    return pw.diff(baseline=OLD, experiment=NEW, attributes=pa.table(ABOUT))
+
+
+def estimates() -> pw.Estimates:
+    questions = diff().questions(20)
+    return diff().estimate(questions, questions.judge_by(lambda a, b: IDEAL[a] == IDEAL[b], judge="truth"))
 
 
 Make = Callable[[pw.Evaluation, pw.Comparison], Result]
@@ -71,6 +83,14 @@ RESULTS: dict[str, Make] = {
     "moved items": lambda _, c: c.moved_items(),
     "related variants": lambda _, c: c.related(),
     "distances": lambda _, c: c.distances(),
+    "impact": lambda *_: diff().overall,
+    "lineage": lambda *_: diff().lineage(),
+    "changes of a diff": lambda *_: diff().changes(),
+    "a changed item": lambda *_: diff().explain(item="c"),
+    "a changed cluster": lambda *_: diff().explain(baseline_cluster=3),
+    "estimates": lambda *_: estimates(),
+    "a gate of a diff": lambda *_: pw.gate_diff(diff(), minimum={"delta_precision": 0}, estimates=estimates()),
+    "standing": lambda *_: look_at(diff().questions(20), pw.Judgements(())),
     "judges": lambda *_: agree([("ann", "p", "yes", 5), ("bob", "p", "no", None), ("ann", "q", "unsure", 7)]),
 }
 

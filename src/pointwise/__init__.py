@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from pointwise.core.confusion import Confusion
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
+    from pointwise.diffs.diff import Diff, load_diff
+    from pointwise.diffs.diffing import diff
     from pointwise.diffs.estimation import Estimates
-    from pointwise.diffs.impact import Diff, diff, load_diff
+    from pointwise.diffs.explanations import ChangeExplanation
     from pointwise.diffs.judgements import Judgements, read_judgements
     from pointwise.diffs.questions import Questions, read_questions
     from pointwise.engines import Engine, start_spark
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
-    from pointwise.gates import Check, Gate, gate
+    from pointwise.gates import Check, Gate, gate, gate_diff
     from pointwise.inputs.links import Links, cluster_links
     from pointwise.results import Result
     from pointwise.store.history import history
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "ChangeExplanation",
     "Check",
     "ClusterExplanation",
     "Column",
@@ -79,6 +82,7 @@ __all__ = [
     "errors",
     "evaluate",
     "gate",
+    "gate_diff",
     "history",
     "labels",
     "load",
@@ -93,13 +97,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ChangeExplanation": "pointwise.diffs.explanations",
     "Check": "pointwise.gates",
     "ClusterExplanation": "pointwise.answers.explanations",
     "Column": "pointwise.columns",
     "Comparison": "pointwise.comparison.comparison",
     "Confusion": "pointwise.core.confusion",
     "Coverage": "pointwise.core.coverage",
-    "Diff": "pointwise.diffs.impact",
+    "Diff": "pointwise.diffs.diff",
     "DistanceMatrix": "pointwise.comparison.distances",
     "Engine": "pointwise.engines",
     "Estimates": "pointwise.diffs.estimation",
@@ -130,18 +135,19 @@ _HOMES = {
     "col": "narwhals.stable.v2",
     "compare": "pointwise.comparison.comparing",
     "datasets": "pointwise",
-    "diff": "pointwise.diffs.impact",
+    "diff": "pointwise.diffs.diffing",
     "distance": "pointwise.comparison.distances",
     "distance_matrix": "pointwise.comparison.distances",
     "engines": "pointwise",
     "errors": "pointwise",
     "evaluate": "pointwise.evaluation",
     "gate": "pointwise.gates",
+    "gate_diff": "pointwise.gates",
     "history": "pointwise.store.history",
     "labels": "pointwise",
     "load": "pointwise.evaluation",
     "load_comparison": "pointwise.comparison.comparison",
-    "load_diff": "pointwise.diffs.impact",
+    "load_diff": "pointwise.diffs.diff",
     "metric": "pointwise.core.metrics",
     "nearest": "pointwise.comparison.distances",
     "read_judgements": "pointwise.diffs.judgements",

@@ -11,11 +11,15 @@ from pointwise.answers.slices import SIZES, read_slicing
 from pointwise.columns import BASELINE, ITEMS, VALUE, Column, Kind, keys
 from pointwise.comparison.common_ground import check_same_truth
 from pointwise.core.metrics import find_metric
+from pointwise.diffs.diff import Diff
+from pointwise.diffs.estimates import JUDGED
+from pointwise.diffs.estimation import Estimates
+from pointwise.diffs.metrics import IMPACT, find_impact
 from pointwise.errors import UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_key, format_value
+from pointwise.text.values import format_count, format_interval, format_key, format_value
 
 OVERALL = "overall"
 
@@ -33,7 +37,10 @@ class Check:
         limit: What the rule allows.
         value: What was found; None where a metric is undefined.
         baseline: What the baseline has, for "max-drop".
-        held: Whether the value keeps to the limit. An undefined value does not.
+        held: Whether the value keeps to the limit. An undefined value does not. Of an estimate, the end of its
+            interval that is nearer to the limit must keep to it.
+        low: Lower end of the interval of an estimate.
+        high: Upper end.
     """
 
     where: str
@@ -43,6 +50,8 @@ class Check:
     value: float | None
     baseline: float | None
     held: bool
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +72,8 @@ class Gate(Result):
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
         numbers = [Column(name, Kind.METRIC) for name in ("limit", VALUE, BASELINE)]
-        return (*keys("where", "what"), Column("rule"), *numbers, Column("held"))
+        ends = [Column(name, Kind.END) for name in ("low", "high")]
+        return (*keys("where", "what"), Column("rule"), *numbers, Column("held"), *ends)
 
     def drawing(self) -> Drawing:
         """Say what people shall see: the checks, failed ones first."""
@@ -79,11 +89,12 @@ _RULES = {"min": "at least", "max": "at most", "max-drop": "worse than the basel
 
 def _row(check: Check) -> dict[str, Any]:
     kind = Kind.SHARE if check.what == "coverage" else Kind.METRIC
+    ends = format_interval(kind, check.low, check.high, is_narrow=True)
     return {
         "held": "yes" if check.held else "NO",
         "where": check.where,
         "what": check.what,
-        VALUE: format_value(kind, check.value),
+        VALUE: f"{format_value(kind, check.value)} {ends}".rstrip(),
         BASELINE: format_value(kind, check.baseline),
         "rule": f"{_RULES[check.rule]} {check.limit:g}",
     }
@@ -120,9 +131,7 @@ def gate(
     """
     rules = _rules(minimum or {}, maximum or {}, max_drop or {})
     if not rules and min_coverage is None:
-        raise UsageError(
-            "A gate without a rule lets everything through. Give minimum=..., maximum=... or max_drop=...."
-        )
+        raise UsageError(f"{_NO_RULE} Give minimum=..., maximum=... or max_drop=....")
     if bool(max_drop) != (baseline is not None):
         raise UsageError("baseline=... and max_drop=... belong together: give both or neither.")
     if baseline is not None:
@@ -135,6 +144,9 @@ def gate(
         for where, values in _places(evaluation, specs, metrics, min_items):
             checks += [_check(where, rule, values, before.get(where, {})) for rule in rules]
     return Gate(tuple(checks))
+
+
+_NO_RULE = "A gate without a rule lets everything through."
 
 
 def _rules(
@@ -196,3 +208,50 @@ def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _V
     else:
         held = value >= limit if kind == "min" else value <= limit
     return Check(where, metric, kind, limit, value, baseline, held=held)
+
+
+def gate_diff(
+    diff: Diff,
+    *,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    estimates: Estimates | None = None,
+) -> Gate:
+    """Check that a change is small enough, and good enough by people's answers.
+
+    A metric of the diff itself is exact. Of an estimate, the whole interval must keep to the limit, so that chance does
+    not let a bad change through: allow a little, such as -0.005 for the change of precision.
+
+    Args:
+        diff: What changed, live or loaded.
+        minimum: The least value allowed, by metric of the diff or by estimate.
+        maximum: The greatest value allowed, likewise.
+        estimates: What `diff.estimate` says.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
+        >>> pw.gate_diff(diff, maximum={"split_rate": 0.1}).held
+        False
+    """
+    limits = [(m, "min", v) for m, v in (minimum or {}).items()] + [(m, "max", v) for m, v in (maximum or {}).items()]
+    if not limits:
+        raise UsageError(f"{_NO_RULE} Give minimum=... or maximum=....")
+    return Gate(tuple(_check_diff(diff, estimates, *limit) for limit in limits))
+
+
+def _check_diff(diff: Diff, estimates: Estimates | None, metric: str, rule: str, limit: float) -> Check:
+    if not -1 <= limit <= 1:
+        raise UsageError(f"{rule} {metric}={limit:g} makes no sense: it must be from -1 to 1.")
+    if metric in JUDGED and metric not in IMPACT:
+        if estimates is None:
+            raise UsageError(
+                f"{metric!r} is known from people's answers only, and there are none. Ask questions first."
+            )
+        found = estimates[metric]
+        worst = found.low if rule == "min" else found.high
+        held = worst is not None and (worst >= limit if rule == "min" else worst <= limit)
+        return Check(OVERALL, metric, rule, limit, found.value, None, held, found.low, found.high)
+    find_impact(metric)
+    value = diff.overall[metric]
+    return Check(OVERALL, metric, rule, limit, value, None, held=value >= limit if rule == "min" else value <= limit)

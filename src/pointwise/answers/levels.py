@@ -195,9 +195,15 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     return rows.with_columns(*bands) if bands else rows
 
 
-def items_for(evidence: Evidence, keys: Sequence[Key]) -> nw.LazyFrame:
-    """Return the items with the columns that keys need, for a user's own expression also under the user's names."""
-    items = evidence.items_with(needed_columns(evidence, keys))
+def items_for(evidence: Evidence, keys: Sequence[Key], *, more: Sequence[str] = ()) -> nw.LazyFrame:
+    """Return the items with the columns that keys need, for a user's own expression also under the user's names.
+
+    Args:
+        evidence: The items.
+        keys: What makes slices.
+        more: Other columns that are wanted.
+    """
+    items = evidence.items_with([*needed_columns(evidence, keys), *more])
     if all(key.columns is not None for key in keys):
         return items
     columns = [nw.col(inside(c)).alias(c) for c in evidence.slice_schema]

@@ -1,4 +1,4 @@
-"""Charts, made with Altair: each a function of an evaluation or a comparison.
+"""Charts, made with Altair: each a function of an evaluation, a comparison or a part of them.
 
 They read on light and dark backgrounds, say exact numbers when pointed at, and hold a bounded number of marks
 whatever the size of the data. `chart.save("chart.png")`, `.svg` and `.html` need no network.
@@ -14,19 +14,21 @@ except ImportError as error:  # pragma: no cover  # tested in an environment wit
 from pointwise.charts.circles import venn
 from pointwise.charts.flows import flow
 from pointwise.charts.plots import ComparisonPlots, EvaluationPlots
-from pointwise.charts.quality import clusters, coverage, distribution, mistakes, slices
+from pointwise.charts.quality import changes, clusters, coverage, distribution, dots, mistakes, slices
 from pointwise.charts.sweeps import thresholds
 from pointwise.charts.variants import deltas, distance_map, distances, history, movers
 
 __all__ = [
     "ComparisonPlots",
     "EvaluationPlots",
+    "changes",
     "clusters",
     "coverage",
     "deltas",
     "distance_map",
     "distances",
     "distribution",
+    "dots",
     "flow",
     "history",
     "mistakes",

@@ -44,6 +44,7 @@ from pointwise.text.values import (
 
 if TYPE_CHECKING:
     from pointwise.core.coverage import Coverage
+    from pointwise.diffs.changes import Change, Changes
     from pointwise.evaluation import Evaluation
 
 _MOST_CLUSTERS = 300
@@ -237,19 +238,36 @@ def mistakes(evaluation: Evaluation, limit: int = SHOWN_ROWS, *, found: Mistakes
     listed = evaluation.mistakes(limit) if found is None else found
     rows = [_mistake_row(m, number) for number, m in enumerate(listed[:limit], start=1)]
     require_rows(rows, "there are no mistakes")
+    return _costs(rows, ("torn apart", "mixed up"), listed.rates)
+
+
+def changes(found: Changes, limit: int = SHOWN_ROWS) -> LayeredChart:
+    """Draw the costliest changes of a diff as a ranked bar chart.
+
+    Args:
+        found: The changes.
+        limit: How many to draw.
+    """
+    rows = [_change_row(change, number) for number, change in enumerate(found[:limit], start=1)]
+    require_rows(rows, "nothing changed")
+    return _costs(rows, ("split", "merge"), found.rates)
+
+
+def _costs(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], rates: Mapping[str, float]) -> LayeredChart:
+    """Draw bars of two kinds, the costliest first."""
     tips = {"told": "what happened", "costs": "cost", "share": "share of its rate"}
     color = alt.Color(
         "kind:N",
-        scale=alt.Scale(domain=["torn apart", "mixed up"], range=[IDEAL_COLOR, ACTUAL_COLOR]),
+        scale=alt.Scale(domain=list(kinds), range=[IDEAL_COLOR, ACTUAL_COLOR]),
         legend=alt.Legend(title=None, orient="bottom", columnPadding=30),
     )
     y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=260))
     bars = base(rows, tips).mark_bar(size=14).encode(x=alt.X("cost:Q", axis=number_axis(5)), y=y, color=color)
-    rates = " and ".join(f"{name.replace('_', ' ')} {format_metric(value)}" for name, value in listed.rates.items())
+    parts = " and ".join(f"{name.replace('_', ' ')} {format_metric(value)}" for name, value in rates.items())
     return compose(
         [bars],
         title="What costs most",
-        subtitle=f"parts of {rates}",
+        subtitle=f"parts of {parts}",
         description="Bars of cost, costliest first: "
         + "; ".join(f"{r['told']}, cost {r['costs']}" for r in rows)
         + ".",
@@ -261,8 +279,17 @@ def mistakes(evaluation: Evaluation, limit: int = SHOWN_ROWS, *, found: Mistakes
 def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
     is_split = mistake.kind == UNDER_MERGE
     kind, side = ("torn apart", "ideal") if is_split else ("mixed up", "actual")
-    told = {"told": shorten(mistake, 300), "costs": format_metric(mistake.cost), "share": format_share(mistake.share)}
-    return told | {"name": f"{number}. {side} {shorten(mistake.cluster, 24)}", "kind": kind, "cost": mistake.cost}
+    return _cost_row(mistake, f"{number}. {side} {shorten(mistake.cluster, 24)}", kind)
+
+
+def _change_row(change: Change, number: int) -> dict[str, Any]:
+    side = "baseline" if change.kind == "split" else "experiment"
+    return _cost_row(change, f"{number}. {side} {shorten(change.cluster, 24)}", change.kind)
+
+
+def _cost_row(what: Mistake | Change, name: str, kind: str) -> dict[str, Any]:
+    told = {"told": shorten(what, 300), "costs": format_metric(what.cost), "share": format_share(what.share)}
+    return told | {"name": name, "kind": kind, "cost": what.cost}
 
 
 def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:

@@ -29,6 +29,14 @@ _ORDER = (
     "coverage",
     "compare",
     "distance",
+    "diff",
+    "judge",
+    "sample",
+    "ask",
+    "status",
+    "estimate",
+    "export",
+    "import",
     "gate",
     "report",
     "runs",
@@ -46,7 +54,8 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        speak_of(name or "", self.commands)
+        above = ctx.parent.command.commands if ctx.parent is not None else {}
+        speak_of(name or "", {**above, **self.commands})
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -60,13 +69,18 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(
-    cls=_Commands,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
+def make_group() -> typer.Typer:
+    """Make a group of commands, which look and fail like all others."""
+    return typer.Typer(
+        cls=_Commands,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+
+
+app = make_group()
 
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001  # Typer calls it so

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
+from pointwise.cli.diffing import is_diff, opened_diff
+from pointwise.cli.judging import estimate_stored
 from pointwise.cli.looking import opened
 from pointwise.cli.options import Format, read_limits
+from pointwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from pointwise.gates import Gate
 
 FAILED = 1
 
@@ -19,7 +25,7 @@ _RULE = "METRIC=NUMBER"
 
 @app.command()
 def gate(
-    run: options.Run,
+    run: options.Stored,
     *,
     minimum: Annotated[
         list[str] | None, typer.Option("--min", metavar=_RULE, help="The least value allowed; repeat for several.")
@@ -48,12 +54,23 @@ def gate(
 ) -> None:
     """Check that a stored run is good enough, overall and in every slice. Exit code 0 says yes, 1 says no.
 
+    Of a diff, the size of the change can be checked, and what people's answers say: there the whole interval of an
+    estimate must keep to the limit.
+
     \b
     Example:
       pointwise gate runs/monday --min precision=0.95 --max under_merge_rate=0.1
+      pointwise gate diffs/tuesday --max split_rate=0.05 --min delta_precision=-0.005
       pointwise gate runs/monday --min recall=0.9 --slice country --min-items 100
       pointwise gate runs/monday --baseline runs/sunday --max-drop recall=0.005
     """
+    if is_diff(run):
+        _refuse(
+            run, slice=slices, attributes=attributes, baseline=baseline, max_drop=max_drop, min_coverage=min_coverage
+        )
+        found = _gate_diff(run, read_limits(minimum, "--min"), read_limits(maximum, "--max"), threads)
+        _put_gate(found, kind)
+        return
     from pointwise.gates import gate as check
 
     with ExitStack() as stack:
@@ -73,6 +90,24 @@ def gate(
             max_drop=read_limits(max_drop, "--max-drop"),
             min_coverage=min_coverage,
         )
+    _put_gate(found, kind)
+
+
+def _refuse(diff: str, **others: Any) -> None:
+    """Refuse what only runs can be asked."""
+    for name in (name for name, given in others.items() if given is not None):
+        raise UsageError(f"{diff!r} is a stored diff: --{name.replace('_', '-')} is for runs.")
+
+
+def _gate_diff(path: str, minimum: dict[str, float], maximum: dict[str, float], threads: int | None) -> Gate:
+    """Check a stored diff, with what the answers beside it say."""
+    from pointwise.gates import gate_diff
+
+    with opened_diff(path, threads=threads) as diff:
+        return gate_diff(diff, minimum=minimum, maximum=maximum, estimates=estimate_stored(diff, path))
+
+
+def _put_gate(found: Gate, kind: Format) -> None:
     output.put_result(found, kind, whole={"held": found.held, "checks": found.to_dicts()})
     if not found.held:
         raise typer.Exit(FAILED)

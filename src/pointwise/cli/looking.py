@@ -13,6 +13,7 @@ import typer
 
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
+from pointwise.cli.diffing import draw_diff, is_diff, opened_diff
 from pointwise.cli.evaluating import describe_evaluation, draw_overall
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
@@ -23,6 +24,7 @@ from pointwise.text.values import SHOWN_ROWS
 if TYPE_CHECKING:
     from pointwise.answers.mistakes import Mistakes
     from pointwise.answers.tables import MetricTable
+    from pointwise.diffs.diff import Diff
     from pointwise.evaluation import Evaluation
 
 
@@ -32,8 +34,16 @@ class Level(StrEnum):
     overall = "overall"
     ideal_cluster = "ideal-cluster"
     actual_cluster = "actual-cluster"
+    baseline_cluster = "baseline-cluster"
+    experiment_cluster = "experiment-cluster"
     slice = "slice"
     item = "item"
+    change = "change"
+    fate = "fate"
+
+
+_OF_RUNS = (Level.overall, Level.ideal_cluster, Level.actual_cluster, Level.slice, Level.item)
+_OF_DIFFS = (*(level for level in Level if level not in _OF_RUNS), Level.overall, Level.slice, Level.item)
 
 
 class Kind(StrEnum):
@@ -60,7 +70,7 @@ def opened(run: str, *, memory_limit: str | None = None, threads: int | None = N
 
 @app.command()
 def show(
-    run: options.Run,
+    run: options.Stored,
     *,
     by: Annotated[Level, typer.Option("--by", "-b", help="What a row stands for.")] = Level.overall,
     slices: options.Slices = None,
@@ -76,30 +86,69 @@ def show(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Show the metrics of a stored run: overall, or by cluster, slice or item. Show a stored comparison anew.
+    """Show the metrics of a stored run or diff: overall, or by cluster, slice or item. Show a stored comparison anew.
 
+    Of a diff, there are also its splits and merges (--by change) and what became of each baseline cluster (--by fate).
     A table for people shows 20 rows unless --limit says otherwise; JSON and CSV hold all rows.
 
     \b
     Example:
       pointwise show runs/monday
+      pointwise show diffs/tuesday --by change --limit 50
       pointwise show runs/monday --by ideal-cluster --worst recall --limit 10
       pointwise show runs/monday --by item --where "precision < 0.5" --format csv
     """
     if by is Level.overall and is_comparison(run):
         _put_comparison(run, kind, limit=limit, others=(worst, where, slices, metrics))
         return
+    if is_diff(run):
+        _check_level(by, _OF_DIFFS, "diff")
+        with opened_diff(run, memory_limit=memory_limit, threads=threads) as found:
+            _put_diff(found, by, kind, asked=(slices, worst, where, metrics, limit))
+        return
+    _check_level(by, _OF_RUNS, "run")
     with opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
         if by is Level.overall:
             _put_overall(chosen, kind, filters=(worst, where, limit, slices))
             return
-        table = _level(chosen, by, slices)
-        if where is not None:
-            table = table.where(where)
-        if worst is not None:
-            table = table.worst(worst, limit or SHOWN_ROWS)
-        output.put_table(table, kind, limit=limit)
+        _put_level(_level(chosen, by, slices), kind, where=where, worst=worst, limit=limit)
+
+
+def _put_level(table: MetricTable, kind: Format, *, where: str | None, worst: str | None, limit: int | None) -> None:
+    if where is not None:
+        table = table.where(where)
+    if worst is not None:
+        table = table.worst(worst, limit or SHOWN_ROWS)
+    output.put_table(table, kind, limit=limit)
+
+
+def _check_level(by: Level, known: tuple[Level, ...], noun: str) -> None:
+    if by not in known:
+        raise UsageError(f"--by {by.value} is not for a {noun}, which has {', '.join(level.value for level in known)}.")
+
+
+def _put_diff(found: Diff, by: Level, kind: Format, *, asked: tuple[Any, ...]) -> None:
+    """Write a stored diff: all together, or a row per what was asked for."""
+    slices, worst, where, metrics, limit = asked
+    if slices and by is not Level.slice:
+        raise UsageError("--slice needs --by slice.")
+    if by in (Level.overall, Level.change):
+        if any((worst, where, metrics)):
+            raise UsageError("--worst, --where and --metric need --by with a cluster, slice, item or fate.")
+        if by is Level.overall:
+            output.put_text(draw_diff(found, kind, limit=limit))
+        else:
+            output.put_result(found.changes(limit or SHOWN_ROWS), kind)
+        return
+    if by is Level.fate:
+        table = found.fates()
+    elif by is Level.slice:
+        table = found.by_slice(*(slices or ()), metrics=metrics)
+    else:
+        tables = {Level.item: found.by_item, Level.baseline_cluster: found.by_baseline_cluster}
+        table = tables.get(by, found.by_experiment_cluster)(metrics=metrics)
+    _put_level(table, kind, where=where, worst=worst, limit=limit)
 
 
 def is_comparison(path: str) -> bool:
@@ -146,7 +195,7 @@ def _level(evaluation: Evaluation, by: Level, slices: list[str] | None) -> Metri
 
 @app.command()
 def explain(
-    run: options.Run,
+    run: options.Stored,
     *,
     item: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="An item: which items it is with, and should be.")
@@ -157,6 +206,12 @@ def explain(
     actual_cluster: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="An actual cluster: where its items come from.")
     ] = None,
+    baseline_cluster: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A baseline cluster of a diff: where its items went.")
+    ] = None,
+    experiment_cluster: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="An experiment cluster: where its items come from.")
+    ] = None,
     limit: Annotated[
         int,
         typer.Option(
@@ -166,19 +221,24 @@ def explain(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Explain one item, ideal cluster or actual cluster of a stored run.
+    """Explain one item or cluster of a stored run or diff.
 
     \b
     Example:
       pointwise explain runs/monday --item US10000128-1
       pointwise explain runs/monday --ideal-cluster inventor-065
+      pointwise explain diffs/tuesday --baseline-cluster 76
     """
-    asked = {
-        name: _only(given, name)
-        for name, given in (("item", item), ("ideal_cluster", ideal_cluster), ("actual_cluster", actual_cluster))
-    }
-    with opened(run, threads=threads) as evaluation:
-        found = evaluation.explain(**asked, limit=limit)
+    of_runs = {"ideal_cluster": _only(ideal_cluster, "ideal_cluster")}
+    of_runs |= {"actual_cluster": _only(actual_cluster, "actual_cluster")}
+    of_diffs = {"baseline_cluster": _only(baseline_cluster, "baseline_cluster")}
+    of_diffs |= {"experiment_cluster": _only(experiment_cluster, "experiment_cluster")}
+    own, others, noun = (of_diffs, of_runs, "diff") if is_diff(run) else (of_runs, of_diffs, "run")
+    for name in (name for name, given in others.items() if given is not None):
+        raise UsageError(f"--{name.replace('_', '-')} is not for a {noun}: {' or '.join(f'{n}=...' for n in own)} is.")
+    opening: Any = opened_diff if is_diff(run) else opened
+    with opening(run, threads=threads) as holder:
+        found = holder.explain(item=_only(item, "item"), **own, limit=limit)
         output.put_result(found, kind, whole=found.to_dict())
 
 
@@ -280,11 +340,12 @@ def slice_run(
 
 @app.command()
 def runs(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with stored runs, at any depth.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with stored runs or diffs, at any depth.")],
     *,
     sort: Annotated[
         str, typer.Option(metavar="COLUMN", help="Column to sort by: created, run or a metric.")
     ] = "created",
+    diffs: Annotated[bool, typer.Option("--diffs", help="List stored diffs instead.")] = False,
     limit: options.Limit = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
@@ -295,11 +356,12 @@ def runs(
     \b
     Example:
       pointwise runs runs
+      pointwise runs diffs --diffs
       pointwise runs runs --sort run --format csv
     """
     from pointwise.store.history import history
 
-    table = history(folder).sort(sort)
+    table = history(folder, of="diffs" if diffs else "runs").sort("diff" if diffs and sort == "run" else sort)
     if kind in (Format.table, Format.markdown):
         _put_history(table, kind, limit)
     else:

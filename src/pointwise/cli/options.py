@@ -10,7 +10,7 @@ import typer
 
 from pointwise.engines import MOST_THREADS, Engine, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.options import Absent, Contradictions, Missing, On, Outside
+from pointwise.inputs.options import Absent, Contradictions, DiffOn, Missing, On, Outside
 
 if TYPE_CHECKING:
     pass
@@ -19,6 +19,7 @@ MOST_ROWS = 10**9
 """How many rows can be asked for: more than anybody reads, and few enough for every engine."""
 
 TABLES = ("ideal", "actual", "weights", "attributes")
+DIFF_TABLES = ("baseline", "experiment", "weights", "attributes")
 
 
 class Format(StrEnum):
@@ -99,6 +100,9 @@ Header = Annotated[
     ),
 ]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A stored run: the folder that --save made.")]
+Stored = Annotated[
+    str, typer.Argument(metavar="RUN", help="A stored run, diff or comparison: the folder that --save made.")
+]
 FormatOption = Annotated[
     Format,
     typer.Option("--format", "-f", help="How to write the result to standard output.", rich_help_panel=_OUTPUT),
@@ -222,6 +226,38 @@ Cluster = Annotated[
         "--cluster", metavar="[TABLE=]COLUMN", help="The same for the cluster of an item.", rich_help_panel=_READING
     ),
 ]
+DiffItem = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--item",
+        metavar="[TABLE=]COLUMN",
+        help="Column that identifies an item; repeat if several do so together. With baseline=, experiment=, weights= "
+        "or attributes= before it, for that table only.",
+        rich_help_panel=_READING,
+    ),
+]
+DiffUnassigned = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unassigned",
+        metavar="POLICY",
+        help="Items without a cluster: error, singleton, one-cluster or drop. With baseline= or experiment= before it, "
+        "for that clustering only.",
+        rich_help_panel=_POLICIES,
+        show_default="error",
+    ),
+]
+DiffItems = Annotated[
+    DiffOn,
+    typer.Option(
+        "--on",
+        help="Look at the items that both clusterings have, or at all, each alone where it is missing.",
+        rich_help_panel=_POLICIES,
+    ),
+]
+StoredDiff = Annotated[
+    str, typer.Argument(metavar="DIFF", help="A stored diff: the folder that pointwise diff --save made.")
+]
 
 _LINKS = "Links: pairs of items instead of clusters"
 
@@ -322,19 +358,21 @@ def read_links(path: Any, side: str, given: Mapping[str, Any]) -> Any:
     return Links(path, **chosen)
 
 
-def read_columns(given: Sequence[str] | None) -> str | list[str] | dict[str, list[str]] | None:
+def read_columns(
+    given: Sequence[str] | None, tables: Sequence[str] = TABLES
+) -> str | list[str] | dict[str, list[str]] | None:
     """Read `--item` or `--cluster` as `evaluate` takes it: columns for all tables, or by table."""
     if not given:
         return None
     by_table: dict[str, list[str]] = {}
     for text in given:
         table, separator, column = text.partition("=")
-        if separator and table in TABLES:
+        if separator and table in tables:
             by_table.setdefault(table, []).append(column)
     if not by_table:
         return given[0] if len(given) == 1 else list(given)
     if sum(map(len, by_table.values())) < len(given):
-        raise UsageError("Either all of the columns have a table before them (ideal=COLUMN) or none has.")
+        raise UsageError(f"Either all of the columns have a table before them ({tables[0]}=COLUMN) or none has.")
     return by_table
 
 
@@ -346,13 +384,15 @@ def read_plain(given: Sequence[str] | None, option: str) -> str | list[str] | No
     return columns
 
 
-def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the options that say how to evaluate, as `evaluate` and `compare` of the library take them.
+def read_settings(given: Mapping[str, Any], tables: Sequence[str] = TABLES) -> dict[str, Any]:
+    """Read the options that say how to evaluate, as `evaluate`, `compare` and `diff` of the library take them.
 
     Args:
         given: All that a command was given, by name. What the command has no option for is left to the library.
+        tables: What may stand before a column to name its table.
     """
     settings = {name: read(given[name]) for name, read in _SETTINGS.items() if name in given}
+    settings |= {name: read(given[name], tables) for name, read in _BY_TABLE.items() if name in given}
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -401,17 +441,20 @@ def read_limits(given: Sequence[str] | None, option: str) -> dict[str, float]:
     return limits
 
 
-def read_unassigned(given: Sequence[str] | None) -> Any:
+def read_unassigned(given: Sequence[str] | None, tables: Sequence[str] = TABLES) -> Any:
     """Read `--unassigned` as `evaluate` takes it: one policy, or one by clustering."""
-    policies = read_columns(given)
+    policies = read_columns(given, tables)
     if isinstance(policies, dict):
         return {side: names[-1] for side, names in policies.items()}
     return policies
 
 
-_SETTINGS: dict[str, Callable[[Any], Any]] = {
+_BY_TABLE: dict[str, Callable[[Any, Sequence[str]], Any]] = {
     "item": read_columns,
     "cluster": read_columns,
+    "unassigned": read_unassigned,
+}
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
     "weight": _as_given,
     "weights": _as_given,
     "attributes": _as_given,
@@ -419,7 +462,6 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "metrics": lambda names: names or None,
     "outside": _as_given,
     "missing": _as_given,
-    "unassigned": read_unassigned,
     "unassigned_labels": lambda labels: labels or None,
     "header": lambda header: None if header else False,
     "sampling": _as_given,

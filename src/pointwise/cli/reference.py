@@ -23,11 +23,19 @@ This page is written from the commands' own help: `pointwise COMMAND --help` say
 def write_reference() -> str:
     """Write the page."""
     group: Any = typer.main.get_command(app)
-    return "\n".join([_INTRODUCTION, *(line for name in sorted(group.commands) for line in _command(group, name))])
+    return "\n".join([_INTRODUCTION, *(line for name, command in _commands(group) for line in _command(name, command))])
 
 
-def _command(group: Any, name: str) -> Iterator[str]:
-    command = group.commands[name]
+def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """List all commands, also those of groups inside."""
+    for name, command in sorted(group.commands.items()):
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     yield f"## `pointwise {' '.join([name, *(a.metavar for a in arguments)])}`\n"
     yield from _help(command.help)

@@ -8,6 +8,8 @@ import typer
 
 from pointwise.cli import options, output
 from pointwise.cli.app import app
+from pointwise.cli.diffing import is_diff, opened_diff
+from pointwise.cli.judging import estimate_stored
 from pointwise.cli.live import progress
 from pointwise.cli.looking import is_comparison, opened
 from pointwise.errors import UsageError
@@ -15,22 +17,21 @@ from pointwise.errors import UsageError
 
 @app.command()
 def report(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A stored run or a stored comparison: the folder that --save made.")
-    ],
+    run: options.Stored,
     *,
     path: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = "report.html",
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="What to call the report.")] = None,
     attributes: options.Attributes = None,
     threads: options.Threads = None,
 ) -> None:
-    """Write one HTML file about a stored run or comparison: how good, where it is wrong, and for whom.
+    """Write one HTML file about a stored run, comparison or diff: how good, where it is wrong, and for whom.
 
     The file holds everything it shows and loads nothing from a network. It needs the extra report.
 
     \b
     Example:
       pointwise report runs/monday -o monday.html
+      pointwise report diffs/tuesday -o diff.html
     """
     from pointwise.comparison.comparison import load_comparison
 
@@ -39,6 +40,10 @@ def report(
             raise UsageError("--attributes is for runs: a stored comparison keeps the slices that it was made with.")
         with progress("reading"), load_comparison(run) as comparison:
             comparison.report(path, title=title)
+    elif is_diff(run):
+        with opened_diff(run, threads=threads) as diff:
+            described = diff.with_attributes(attributes) if attributes else diff
+            described.report(path, title=title, estimates=estimate_stored(diff, run))
     else:
         with opened(run, threads=threads) as evaluation:
             known = evaluation.with_attributes(attributes) if attributes else evaluation

@@ -14,13 +14,13 @@ from typing import Any
 
 _commands: ContextVar[tuple[str, Mapping[str, Any]]] = ContextVar("commands", default=("", {}))
 
-_MAKERS = ("evaluate", "compare")  # have the options that say how a run or a comparison is made
+_MAKERS = ("evaluate", "compare", "diff")  # have the options that say how a result is made
 
 _TERMS = re.compile(
     r"""
     (?<![\w=])(?P<quoted>'[^']*'|"[^"]*")  # what a user has written stays as it is
     | \b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\d+|True|False|\.\.\.|\[\.\.\.\]|\{[^{}]*\})
-    | (?P<call>load_comparison)\(\.\.\.\)
+    | (?P<call>load_comparison|load_diff|load)\(\.\.\.\)
     """,
     re.VERBOSE,
 )

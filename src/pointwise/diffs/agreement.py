@@ -89,6 +89,10 @@ class Agreement(Result):
         """Return one row per judge."""
         return [dict(row) for row in self.judges]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that is known by name."""
+        return {"alpha": self.alpha, "shared": self.shared, "kappas": list(self.kappas), "judges": self.to_dicts()}
+
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
         return _COLUMNS

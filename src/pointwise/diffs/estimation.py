@@ -103,7 +103,8 @@ class Estimates(Result):
         names = (*((SLICE,) if self.slices else ()), *shown)
         columns = [Column(name, kinds.get(name, Kind.TEXT)) for name in names]
         reasons = {e.reason for e in self.overall.values() if e.reason}
-        note = [*(f"No estimate where there is {reason}." for reason in sorted(reasons)), *self.problems]
+        why = [f"No estimate where there is {reason}." for reason in sorted(reasons)]
+        note = [*(why if self.answered else ["Nobody has answered yet."]), *self.problems]
         return Drawing(title, columns, rows, "\n".join(note))
 
 

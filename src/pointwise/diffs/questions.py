@@ -21,12 +21,16 @@ from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet, uniform
 from pointwise.diffs.strata import STRATA, Masses
 from pointwise.engines.files import whole_file
 from pointwise.errors import NotFoundError, RunError, UsageError
-from pointwise.store.manifest import now
+from pointwise.store.manifest import DiffManifest, now, read_manifest
+from pointwise.store.places import find_place
 from pointwise.text.values import format_count
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+FOLDER = "questions"
+"""The folder inside a stored diff that holds its questions and the answers to them."""
 
 QUESTIONS = "questions.parquet"
 DESIGN = "design.json"
@@ -409,7 +413,7 @@ def read_questions(path: str | os.PathLike[str]) -> Questions:
 
     folder = Path(path)
     if not (folder / DESIGN).is_file():
-        raise NotFoundError(f"There are no questions in {str(folder)!r}. Draw some first.")
+        raise NotFoundError(f"There are no questions in {str(folder)!r}. Draw some first: pointwise judge sample DIFF.")
     try:
         facts = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
         is_newer = facts["format_version"] > FORMAT_VERSION
@@ -424,6 +428,18 @@ def read_questions(path: str | os.PathLike[str]) -> Questions:
             f"{facts['format_version']}; this pointwise reads formats up to {FORMAT_VERSION}. Install a newer one."
         )
     return Questions(questions, design)
+
+
+def find_questions(diff: str | os.PathLike[str]) -> Path:
+    """Return the folder for the questions of a stored diff, which need not be there yet.
+
+    Raises:
+        NotFoundError: There is no such diff.
+        RunError: It is not a stored diff, or it cannot be trusted.
+    """
+    place = find_place(diff)
+    read_manifest(place, DiffManifest)
+    return place / FOLDER
 
 
 def _read_design(facts: Mapping[str, Any]) -> Design:

@@ -1,4 +1,4 @@
-"""The report: one HTML file about an evaluation or a comparison.
+"""The report: one HTML file about an evaluation, a comparison or a diff.
 
 It loads nothing and its size is bounded: aggregates and the top of each list are in the page, with the totals said.
 """
@@ -18,14 +18,17 @@ except ImportError as error:  # pragma: no cover  # tested in an environment wit
     raise MissingExtraError("Charts and reports need the extra 'report': pip install 'pointwise[report]'.") from error
 
 from pointwise.report.comparison_page import describe_comparison
+from pointwise.report.diff_page import describe_diff
 from pointwise.report.evaluation_page import describe_evaluation
 from pointwise.report.rendering import render, write_page
 
 if TYPE_CHECKING:
     from pointwise.comparison.comparison import Comparison
+    from pointwise.diffs.diff import Diff
+    from pointwise.diffs.estimation import Estimates
     from pointwise.evaluation import Evaluation
 
-__all__ = ["report_comparison", "report_evaluation"]
+__all__ = ["report_comparison", "report_diff", "report_evaluation"]
 
 
 def report_evaluation(evaluation: Evaluation, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
@@ -36,3 +39,10 @@ def report_evaluation(evaluation: Evaluation, path: str | os.PathLike[str], *, t
 def report_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of a comparison; see `Comparison.report`."""
     return write_page(path, lambda: render("comparison.html", describe_comparison(comparison, title=title)))
+
+
+def report_diff(
+    diff: Diff, path: str | os.PathLike[str], *, estimates: Estimates | None = None, title: str | None = None
+) -> Path:
+    """Write the report of a diff; see `Diff.report`."""
+    return write_page(path, lambda: render("diff.html", describe_diff(diff, estimates, title=title)))

@@ -120,7 +120,7 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     """List what was read, and under which policies."""
     options = evaluation.options
     for role, source in evaluation.sources.items():
-        yield role, shorten(_place(source)).text
+        yield role, shorten(name_source(source)).text
     yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
     outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
     yield "members outside the truth", f"{outside} (outside={options.outside})"
@@ -129,7 +129,7 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     yield "items without a cluster", f"unassigned={options.unassigned}"
 
 
-def _place(source: Source) -> str:
+def name_source(source: Source) -> str:
     """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
     if not source.files:
         return source.name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import ITEM_SIZES, ITEMS, WEIGHT, Column, Kind, keys
@@ -14,17 +14,26 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.files import as_path, say_why
 from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, PointwiseError, RunError
+from pointwise.inputs.options import check_choice
 from pointwise.store.atomic import has_workspace, recover_inside
 from pointwise.store.contents import open_folder, remove_stored
-from pointwise.store.manifest import COMPARISON, DIFF, RUN, RunManifest
+from pointwise.store.manifest import DIFF, KINDS, RUN, DiffManifest, EvidenceManifest, RunManifest
+from pointwise.store.manifest import Kind as StoredKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COVERAGE = ("common_share", "outside_share")
+_OTHERS = {
+    "runs": tuple(Column(name, Kind.SHARE) for name in ("common_share", "outside_share")),
+    "diffs": tuple(Column(name, Kind.COUNT) for name in ("baseline_only", "experiment_only")),
+}
+"""What is told beside the metrics, by what is listed."""
 
 
-def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> MetricTable:
+Stored = Literal["runs", "diffs"]
+
+
+def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine | str | None = None) -> MetricTable:
     """List all runs below a folder in the order of their creation, with overall metrics and coverage.
 
     The runs inside of a stored comparison are parts of it and not listed.
@@ -33,6 +42,7 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
 
     Args:
         path: A folder with stored runs, at any depth.
+        of: "runs", or "diffs" for stored diffs, with how many items each side lacks instead of the coverage.
         engine: Where to run: "duckdb" (the default), "spark" or an engine.
 
     Raises:
@@ -41,13 +51,17 @@ def history(path: str | os.PathLike[str], *, engine: Engine | str | None = None)
     top = as_path(path)
     if not _is_folder(top):
         raise NotFoundError(f"There is no folder {str(top)!r}.")
-    rows = [_history_row(folder, top) for folder in _run_folders(top)]
+    check_choice("of", of, Stored)
+    kind, read = (RUN, _read_run) if of == "runs" else (DIFF, _read_diff)
+    rows = [_history_row(folder, top, kind.noun, read) for folder in _folders_of(top, kind)]
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
-    table = _history_table(rows, metrics)
+    others = _OTHERS[of]
+    table = _history_table(rows, kind.noun, metrics, [column.name for column in others])
     engine = choose_engine(engine)
-    numbers = [Column(n, Kind.METRIC) for n in metrics] + [Column(n, Kind.SHARE) for n in _COVERAGE]
-    described = (*keys("run"), Column("created"), *ITEM_SIZES[:2], *numbers, Column("problem"))
-    return MetricTable("Runs", from_rows(table, engine), engine, described, order=(("created", False), ("run", False)))
+    numbers = [*(Column(name, Kind.METRIC) for name in metrics), *others]
+    described = (*keys(kind.noun), Column("created"), *ITEM_SIZES[:2], *numbers, Column("problem"))
+    order = (("created", False), (kind.noun, False))
+    return MetricTable(of.capitalize(), from_rows(table, engine), engine, described, order=order)
 
 
 def _is_folder(path: Path) -> bool:
@@ -59,7 +73,7 @@ def _is_folder(path: Path) -> bool:
         raise RunError(f"The folder {str(path)!r} cannot be read: {say_why(error)}.") from error
 
 
-def _run_folders(top: Path) -> Iterator[Path]:
+def _folders_of(top: Path, kind: StoredKind) -> Iterator[Path]:
     def refuse(error: OSError) -> None:
         if Path(error.filename) == top:  # of folders further down, those that can be read are listed
             raise RunError(f"The folder {str(top)!r} cannot be read: {say_why(error)}.") from error
@@ -69,23 +83,41 @@ def _run_folders(top: Path) -> Iterator[Path]:
             recover_inside(Path(folder), remove_stored)
             inside[:] = [path.name for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
         inside[:] = [name for name in inside if not name.startswith(".")]
-        if COMPARISON.file in files or DIFF.file in files:  # whose runs are parts of it, and which has none
+        found = next((known for known in KINDS if known.file in files), None)
+        if found is not None:  # what lies inside are its parts
             inside.clear()
-        elif RUN.file in files:
-            inside.clear()
+        if found is kind:
             yield Path(folder)
 
 
-def _history_row(folder: Path, top: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {"run": _as_text(folder.relative_to(top).as_posix()), "metrics": {}}
+def _history_row(folder: Path, top: Path, noun: str, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {noun: _as_text(folder.relative_to(top).as_posix()), "metrics": {}}
     try:
-        with open_folder(folder, RUN, RunManifest, verify=False) as run:
-            manifest = run.manifest
+        return row | read(folder)
     except PointwiseError as error:
         return row | {"problem": _as_text(str(error))}
-    sizes = {ITEMS: manifest.overall[ITEMS], WEIGHT: manifest.overall[WEIGHT]}
+
+
+def _read_run(folder: Path) -> dict[str, Any]:
+    with open_folder(folder, RUN, RunManifest, verify=False) as run:
+        manifest = run.manifest
     metrics = {name: manifest.overall[name] for name in manifest.metrics}
-    return row | {"created": manifest.created, "metrics": metrics, "coverage": manifest.coverage, **sizes}
+    return {"created": manifest.created, "metrics": metrics, **_sizes(manifest), **manifest.coverage}
+
+
+def _read_diff(folder: Path) -> dict[str, Any]:
+    with open_folder(folder, DIFF, DiffManifest, verify=False) as diff:
+        manifest = diff.manifest
+    sizes = _sizes(manifest)
+    affected = ("affected_items", "affected_weight")
+    metrics = {name: v for name, v in manifest.overall.items() if name not in (*sizes, *affected)}
+    only = {"baseline_only": manifest.baseline_items - manifest.common_items}
+    only |= {"experiment_only": manifest.experiment_items - manifest.common_items}
+    return {"created": manifest.created, "metrics": metrics, **sizes, **only}
+
+
+def _sizes(manifest: EvidenceManifest) -> dict[str, Any]:
+    return {ITEMS: manifest.overall[ITEMS], WEIGHT: manifest.overall[WEIGHT]}
 
 
 def _as_text(name: str) -> str:
@@ -93,20 +125,20 @@ def _as_text(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def _history_table(rows: list[dict[str, Any]], metrics: list[str]) -> pa.Table:
+def _history_table(rows: list[dict[str, Any]], noun: str, metrics: list[str], others: list[str]) -> pa.Table:
     import pyarrow as pa
 
     def column(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
 
     columns = {
-        "run": column([row["run"] for row in rows], pa.string()),
+        noun: column([row[noun] for row in rows], pa.string()),
         "created": column([row.get("created") for row in rows], pa.string()),
         ITEMS: column([row.get(ITEMS) for row in rows], pa.int64()),
         WEIGHT: column([row.get(WEIGHT) for row in rows], pa.float64()),
     }
     for name in metrics:
         columns[name] = column([row["metrics"].get(name) for row in rows], pa.float64())
-    for name in _COVERAGE:
-        columns[name] = column([row.get("coverage", {}).get(name) for row in rows], pa.float64())
+    for name in others:
+        columns[name] = column([row.get(name) for row in rows], pa.float64())
     return pa.table(columns | {"problem": column([row.get("problem") for row in rows], pa.string())})

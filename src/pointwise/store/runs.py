@@ -126,9 +126,15 @@ class Established(Protocol):
         ...
 
 
-def write_evidence(found: Established, folder: Path) -> dict[str, Any]:
-    """Write what was established into a folder; return what its manifest says of that."""
-    items, specs = _stored_items(found)
+def write_evidence(found: Established, folder: Path, *, keep: Sequence[str] = ()) -> dict[str, Any]:
+    """Write what was established into a folder; return what its manifest says of that.
+
+    Args:
+        found: What to write.
+        folder: Where.
+        keep: Columns of the items to store beside those that the slices need.
+    """
+    items, specs = _stored_items(found, keep)
     names = _stored_names(items, found.metrics)
     tables = _tables(found, items, names)
     for name, frame in tables.items():
@@ -146,11 +152,11 @@ def write_evidence(found: Established, folder: Path) -> dict[str, Any]:
     }
 
 
-def _stored_items(evaluation: Established) -> tuple[nw.LazyFrame, list[list[str]]]:
-    """Return the items with all columns that the slices need, and the slices as text."""
+def _stored_items(evaluation: Established, keep: Sequence[str]) -> tuple[nw.LazyFrame, list[list[str]]]:
+    """Return the items with all columns that the slices need or that are wanted, and the slices as text."""
     evidence = evaluation.evidence
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
-    items = items_for(evidence, [key for cut in cuts for key in cut.keys])
+    items = items_for(evidence, [key for cut in cuts for key in cut.keys], more=keep)
     taken = {c.lower() for c in evidence.slice_schema}
     computed: dict[str, nw.Expr] = {}
     specs = [[_key_text(key, taken, computed) for key in cut.keys] for cut in cuts]

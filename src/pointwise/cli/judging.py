@@ -1,0 +1,269 @@
+"""Commands that have people judge a diff: judge sample, ask, status, estimate, export and import."""
+
+from __future__ import annotations
+
+import getpass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pointwise.cli import options, output, stdin
+from pointwise.cli.app import app, make_group
+from pointwise.cli.diffing import is_diff, opened_diff
+from pointwise.cli.options import Format
+from pointwise.errors import NotFoundError, UsageError
+from pointwise.text.values import format_count
+
+if TYPE_CHECKING:
+    from pointwise.diffs.diff import Diff
+    from pointwise.diffs.estimation import Estimates
+    from pointwise.diffs.judgements import Judgements
+    from pointwise.diffs.questions import Questions
+
+judge_app = make_group()
+app.add_typer(judge_app, name="judge", help="Ask people whether pairs of items belong together, and what that says.")
+
+
+class Source(StrEnum):
+    """Whose answers a file holds."""
+
+    people = "people"
+    model = "model"
+    adjudication = "adjudication"
+
+
+_KINDS: dict[Source, Any] = {Source.people: "import", Source.model: "model", Source.adjudication: "adjudication"}
+
+Judge = Annotated[
+    str | None,
+    typer.Option("--judge", metavar="NAME", help="Who answers.", show_default="the name you are logged in with"),
+]
+
+
+@judge_app.command()
+def sample(
+    diff: options.StoredDiff,
+    *,
+    n: Annotated[
+        int | None, typer.Option("--n", "-n", min=1, metavar="N", help="How many pairs to draw; some may be the same.")
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Instead, how far the change of precision may be off to either side, such as 0.01."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same questions.")] = 0,
+    sheets: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Draw so many items whose members are judged, for the change of recall."),
+    ] = 0,
+    members: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many members of each part of its clusters a sheet asks about.")
+    ] = 5,
+    attributes: options.Attributes = None,
+    confidence: options.Confidence = 0.95,
+    threads: options.Threads = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Draw pairs of items to ask people about. A diff that has questions already gets a further round.
+
+    A further round gives each kind of pairs as many questions as its answers so far show that it needs.
+
+    \b
+    Example:
+      pointwise judge sample diffs/tuesday --half-width 0.01
+      pointwise judge sample diffs/tuesday --n 300 --seed 7
+    """
+    from pointwise.diffs.judgements import read_judgements
+    from pointwise.diffs.questions import DESIGN, find_questions, read_questions
+    from pointwise.diffs.standing import look_at
+
+    folder = find_questions(diff)
+    before = read_questions(folder) if (folder / DESIGN).exists() else None
+    answers = read_judgements(folder) if before is not None else None
+    if before is not None and seed not in (0, before.design.seed):
+        raise UsageError(
+            f"The questions of {diff!r} were begun with --seed {before.design.seed}, which a further round keeps."
+        )
+    with stdin.files(attributes) as (known,), opened_diff(diff, threads=threads) as found:
+        chosen = found.with_attributes(known) if known is not None else found
+        drawn = chosen.questions(
+            n,
+            half_width=half_width,
+            seed=seed,
+            after=before,
+            judgements=answers,
+            confidence=confidence,
+            sheets=sheets,
+            members=members,
+        )
+        drawn.save(folder)
+    standing = look_at(drawn, read_judgements(folder), confidence=confidence)
+    output.put_result(standing, kind, whole=standing.to_dict())
+    new = len(drawn) - (len(before) if before is not None else 0)
+    output.say(f"Drew {format_count(new, 'question')}. Answer them with pointwise judge ask {diff}.")
+    if not drawn[-1].records[0]:
+        output.say("Warning: nothing is known about the items, so judges see ids only. Give --attributes.")
+
+
+@judge_app.command()
+def ask(
+    diff: options.StoredDiff,
+    *,
+    judge: Judge = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after so many answers.")
+    ] = None,
+) -> None:
+    """Answer questions: do these two belong together? One key per answer; quit and go on whenever you like.
+
+    Every answer is on the disk before the next question comes. Without a terminal, answers are read line by line.
+
+    \b
+    Example:
+      pointwise judge ask diffs/tuesday
+      pointwise judge ask diffs/tuesday --judge ada --limit 50
+    """
+    from pointwise.cli.interview import Interview, choose_reader, say_given
+    from pointwise.diffs.judgements import read_judgements
+    from pointwise.diffs.standing import look_at
+
+    folder, questions, _ = _read(diff)
+    given = Interview(folder, questions, _name(judge), choose_reader(), limit).run()
+    output.put_text(f"{say_given(given)} {look_at(questions, read_judgements(folder))}.")
+
+
+def _name(judge: str | None) -> str:
+    """Name the judge after who is logged in, unless told otherwise."""
+    if judge is not None:
+        return judge
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("It is not known who you are: give judge=....") from None
+
+
+@judge_app.command()
+def status(diff: options.StoredDiff, *, kind: options.FormatOption = Format.table) -> None:
+    """Show how many questions are answered, how precise that is, how far judges agree and what to look at again.
+
+    \b
+    Example:
+      pointwise judge status diffs/tuesday
+    """
+    from pointwise.diffs.standing import look_at
+
+    _, questions, judgements = _read(diff)
+    standing, agreement = look_at(questions, judgements), judgements.agreement
+    if kind is Format.json:
+        output.put_text(output.draw_json(standing.to_dict() | {"agreement": agreement.to_dict()}))
+        return
+    output.put_result(standing, kind)
+    if agreement.judges and kind is not Format.csv:
+        output.put_text("\n" + output.draw(agreement.drawing(), kind))
+
+
+@judge_app.command()
+def estimate(
+    diff: options.StoredDiff,
+    *,
+    slices: options.Slices = None,
+    attributes: options.Attributes = None,
+    confidence: options.Confidence = 0.95,
+    threads: options.Threads = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Estimate from the answers how good the change is, with intervals: overall, and by slice.
+
+    \b
+    Example:
+      pointwise judge estimate diffs/tuesday
+      pointwise judge estimate diffs/tuesday --slice country --format csv
+    """
+    _, questions, judgements = _read(diff)
+    with stdin.files(attributes) as (known,), opened_diff(diff, threads=threads) as found:
+        chosen = found.with_attributes(known) if known is not None else found
+        estimates = chosen.estimate(questions, judgements, slices=slices or (), confidence=confidence)
+    output.put_result(estimates, kind)
+
+
+@judge_app.command("export")
+def export_(
+    diff: options.StoredDiff,
+    *,
+    path: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv or .jsonl.")],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Write all questions, not only those that nobody has answered.")
+    ] = False,
+) -> None:
+    """Write questions to a file with room for answers, for a spreadsheet, a labelling service or a model.
+
+    \b
+    Example:
+      pointwise judge export diffs/tuesday -o questions.csv
+    """
+    from pointwise.diffs.exchange import export_questions
+
+    _, questions, judgements = _read(diff)
+    wanted = [q for q in questions if everything or q.number not in judgements.reached]
+    number = export_questions(wanted, Path(path))
+    output.say(f"Wrote {format_count(number, 'question')} to {path}.")
+
+
+@judge_app.command("import")
+def import_(
+    diff: options.StoredDiff,
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Answers: a .csv or .jsonl file, or another stored diff of the same items."
+        ),
+    ],
+    *,
+    judge: Annotated[
+        str | None, typer.Option("--judge", metavar="NAME", help="Who answered, where the file does not say so.")
+    ] = None,
+    source: Annotated[Source, typer.Option("--from", help="Whose answers they are.")] = Source.people,
+) -> None:
+    """Take over answers from a file with the columns question and answer, and perhaps judge and note.
+
+    Nothing is taken over if a line is wrong. Answers of a model never count as those of people: they sharpen estimates
+    where at least 30 people's answers of a kind tell how far to trust them. An adjudication wins over other answers.
+
+    \b
+    Example:
+      pointwise judge import diffs/tuesday answers.csv --judge ada
+      pointwise judge import diffs/tuesday guesses.jsonl --judge llm --from model
+      pointwise judge import diffs/tuesday diffs/monday
+    """
+    from pointwise.diffs.exchange import import_answers
+    from pointwise.diffs.judgements import record, reuse
+
+    folder, questions, judgements = _read(diff)
+    if is_diff(path):
+        answers = reuse(_read(path)[2], judgements)
+    else:
+        answers = import_answers(Path(path), questions, judgements, judge=judge, kind=_KINDS[source])
+    record(folder, answers)
+    output.say(f"Took over {format_count(len(answers), 'answer')} from {path}.")
+
+
+def _read(diff: str) -> tuple[Path, Questions, Judgements]:
+    """Read what is stored beside a diff: the folder, the questions and the answers."""
+    from pointwise.diffs.judgements import read_judgements
+    from pointwise.diffs.questions import find_questions, read_questions
+
+    folder = find_questions(diff)
+    return folder, read_questions(folder), read_judgements(folder)
+
+
+def estimate_stored(found: Diff, diff: str) -> Estimates | None:
+    """Estimate from what is stored beside a diff; None if no questions were drawn."""
+    try:
+        _, questions, judgements = _read(diff)
+    except NotFoundError:
+        return None
+    return found.estimate(questions, judgements)

@@ -1,0 +1,302 @@
+"""The page of a diff: how much changed, whether that is better, what the changes are, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pointwise import charts
+from pointwise.charts.excerpts import hold
+from pointwise.columns import ITEM, Column, Kind
+from pointwise.errors import PointwiseError
+from pointwise.report.evaluation_page import (
+    MOST_BARS,
+    MOST_SLICES,
+    MOST_SLICINGS,
+    Headline,
+    SliceSection,
+    name_source,
+)
+from pointwise.report.grids import Grid, Head, Line, Value, make_grid, shorten, write
+from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import (
+    format_count,
+    format_difference,
+    format_interval,
+    format_metric,
+    format_share,
+    format_weight,
+    name_interval,
+)
+
+if TYPE_CHECKING:
+    from pointwise.diffs.changes import Change, Changes
+    from pointwise.diffs.diff import Diff
+    from pointwise.diffs.estimation import Estimates
+
+MOST_CHANGES = 20
+
+_LEADING = {
+    "precision": "Of the weight in an average item's cluster, so much belongs there",
+    "delta_precision": "Precision of the experiment minus precision of the baseline",
+}
+_SENTENCES = {
+    "split_rate": "Of the weight in an average item's baseline cluster, {share} is no longer with it.",
+    "merge_rate": "Of the weight in an average item's experiment cluster, {share} was not with it before.",
+    "jaccard_distance": "Of what an average item's two clusters hold, {share} changed.",
+}
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """Everything that the template of a diff draws."""
+
+    title: str
+    summary: str
+    warnings: list[str]
+    headlines: list[Headline]
+    bounds: str
+    estimates: Grid | None
+    estimates_picture: Picture | None
+    estimates_note: str
+    changes_note: str
+    changes_picture: Picture | None
+    changes: list[tuple[str, Grid]]
+    lineage: Grid
+    slices: list[SliceSection]
+    inputs: list[tuple[str, str]]
+    extent: list[tuple[str, str]]
+    definitions: list[tuple[str, str]]
+
+
+def describe_diff(diff: Diff, estimates: Estimates | None, *, title: str | None = None) -> DiffPage:
+    """Gather what the page shows. Nothing in it grows with the data."""
+    numbers = count_pictures()
+    changes = diff.changes(MOST_CHANGES)
+    rows = _estimate_rows(estimates)
+    return DiffPage(
+        title=title or ("How precise is this clustering?" if diff.is_singletons else "What changed, and is it better?"),
+        summary=_summarise(diff, estimates),
+        warnings=list(estimates.problems) if estimates is not None else [],
+        headlines=[*_judged_headlines(estimates), *_headlines(diff)],
+        bounds=_say_bounds(diff),
+        estimates=_estimate_grid(estimates, rows) if estimates is not None else None,
+        estimates_picture=_draw_estimates(estimates, rows, numbers),
+        estimates_note=_say_estimates(estimates),
+        changes_note=_say_changes(changes),
+        changes_picture=draw(charts.changes(changes, MOST_BARS), numbers) if changes else None,
+        changes=list(_change_grids(changes)),
+        lineage=_lineage(diff),
+        slices=list(_slices(diff)),
+        inputs=list(_describe_inputs(diff)),
+        extent=list(_describe_extent(diff)),
+        definitions=[*_impact_definitions(diff), *((row["metric"], row["meaning"]) for row in rows)],
+    )
+
+
+def _estimate_rows(estimates: Estimates | None) -> list[dict[str, Any]]:
+    return [] if estimates is None else [row for row in estimates.to_dicts() if row["slice"] == "overall"]
+
+
+def _summarise(diff: Diff, estimates: Estimates | None) -> str:
+    """Say in a sentence or two what matters most."""
+    overall = diff.overall
+    share = format_share(overall.affected_weight / overall.weight)
+    items = f"{overall.affected_items:,} of {format_count(overall.items, 'item')}"
+    changed = "" if diff.is_singletons else f"{items} are affected, {share} of the weight. "
+    return changed + _say_verdict(diff, estimates)
+
+
+def _say_verdict(diff: Diff, estimates: Estimates | None) -> str:
+    metric = "precision" if diff.is_singletons else "delta_precision"
+    if estimates is None or estimates[metric].value is None:
+        what = "How precise it is" if diff.is_singletons else "Whether that is better"
+        return f"{what}, people's answers will tell: there are too few yet."
+    known = estimates[metric]
+    value, low, high = (end or 0.0 for end in (known.value, known.low, known.high))
+    ends = f"{name_interval(estimates.confidence)} {format_interval(Kind.METRIC, low, high)}"
+    answers = format_count(known.questions, "answer")
+    if diff.is_singletons:
+        return f"By {answers}, its precision is {format_metric(value)} ({ends})."
+    verdict = "better" if low > 0 else "worse" if high < 0 else "neither clearly better nor clearly worse"
+    return f"By {answers}, the experiment is {verdict}: precision changed by {format_difference(value)} ({ends})."
+
+
+def _headlines(diff: Diff) -> list[Headline]:
+    found = []
+    for metric, sentence in _SENTENCES.items():
+        value = diff.overall.values[metric]
+        found.append(Headline(metric, format_metric(value), "", sentence.format(share=format_share(value))))
+    return found
+
+
+def _judged_headlines(estimates: Estimates | None) -> Iterator[Headline]:
+    if estimates is None:
+        return
+    for one in (estimates.overall[name] for name in _LEADING if name in estimates.overall):
+        if one.value is not None:
+            told = format_metric(one.value) if one.metric == "precision" else format_difference(one.value)
+            ends = f"{name_interval(estimates.confidence)} {format_interval(Kind.METRIC, one.low, one.high)}"
+            sentence = f"{_LEADING[one.metric]}, by {format_count(one.questions, 'answer')}."
+            yield Headline(one.metric, told, ends, sentence)
+
+
+def _say_bounds(diff: Diff) -> str:
+    known = "; ".join(
+        f"{name.replace('_', ' ')} lies between {format_metric(low)} and {format_metric(high)}"
+        for name, (low, high) in diff.overall.bounds.items()
+    )
+    return f"Whatever judges say, {known}."
+
+
+def _estimate_grid(estimates: Estimates, rows: list[dict[str, Any]]) -> Grid:
+    columns = [
+        Column("metric"),
+        Column("value", Kind.METRIC, "low", "high"),
+        Column("low", Kind.END),
+        Column("high", Kind.END),
+        Column("questions", Kind.COUNT),
+        Column("meaning"),
+    ]
+    named = [row | {"metric": row["metric"].replace("_", " ")} for row in rows]
+    caption = f"Estimates with {name_interval(estimates.confidence)}s"
+    return make_grid("estimates-all", caption, Drawing("", columns, named))
+
+
+def _draw_estimates(estimates: Estimates | None, rows: list[dict[str, Any]], numbers: Iterator[int]) -> Picture | None:
+    """Draw the good and bad parts of the two rates, with intervals."""
+    told = [row | {"name": row["metric"].replace("_", " ")} for row in rows if row["metric"] in _DRAWN]
+    if estimates is None or not any(row["value"] is not None for row in told):
+        return None
+    chart = charts.dots(
+        told,
+        metric="rate",
+        title="What the change consists of",
+        subtitle=f"estimates with {name_interval(estimates.confidence)}s",
+        confidence=estimates.confidence,
+    )
+    return draw(chart, numbers)
+
+
+_DRAWN = ("good_split_rate", "bad_split_rate", "good_merge_rate", "bad_merge_rate", "delta_precision")
+
+
+def _say_estimates(estimates: Estimates | None) -> str:
+    if estimates is None:
+        return "Nobody was asked yet: pointwise judge sample draws questions, and pointwise judge ask asks them."
+    alpha = estimates.agreement.alpha
+    agreed = f" Krippendorff's alpha of the judges is {alpha:.3f}." if alpha is not None else ""
+    lacking = sorted({e.reason for e in estimates.overall.values() if e.reason})
+    reasons = "".join(f" No estimate where there is {reason}." for reason in lacking)
+    return (
+        f"{estimates.answered:,} of {format_count(estimates.questions, 'question')} are answered. Pairs were drawn in "
+        f"proportion to what they weigh.{agreed}{reasons}"
+    )
+
+
+def _say_changes(changes: Changes) -> str:
+    if not len(changes):
+        return "There are none: the two clusterings are the same on these items."
+    return "A cost is a part of the split rate or of the merge rate: all costs add up to the two rates."
+
+
+def _change_grids(changes: Changes) -> Iterator[tuple[str, Grid]]:
+    for kind, heading in (("split", "Splits"), ("merge", "Merges")):
+        own, rate = [change for change in changes if change.kind == kind], f"{kind}_rate"
+        if not own:
+            continue
+        columns = [
+            Head("what happened"),
+            Head("cost", f"how much of the {kind} rate this change makes up", is_number=True),
+            Head("of the rate", f"the cost as a share of the {kind} rate", is_number=True),
+        ]
+        number, cost = changes.rest.get(rate, (0, 0.0))
+        note = f"{number:,} more cost {format_metric(cost)} together." if number else ""
+        caption = f"{heading}: these make up the {kind} rate"
+        grid = Grid(f"{kind}s", caption, columns, [_change_line(change) for change in own], note)
+        yield f"{caption} of {format_metric(changes.rates[rate])}", grid
+
+
+_LONG = 400
+
+
+def _change_line(change: Change) -> Line:
+    text = str(change)
+    told = text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+    values = [
+        Value(told),
+        Value(format_metric(change.cost), change.cost),
+        Value(format_share(change.share), change.share),
+    ]
+    return Line(values, _records(change))
+
+
+@dataclass(frozen=True)
+class RecordsDetail:
+    """The records of a change's example items."""
+
+    cluster: str
+    heads: list[str]
+    rows: list[list[Value]]
+
+
+_MOST_ATTRIBUTES = 8
+
+
+def _records(change: Change) -> RecordsDetail | None:
+    """List what is known about the example items of both parts."""
+    names = list(dict.fromkeys(name for record in change.records.values() for name in record))[:_MOST_ATTRIBUTES]
+    if not names:
+        return None
+    side = "experiment" if change.kind == "split" else "baseline"
+    rows = [
+        [write(Kind.TEXT, item), write(Kind.TEXT, part.cluster), *(write(Kind.TEXT, known.get(n)) for n in names)]
+        for part in (change.first, change.second)
+        for item in part.examples
+        if (known := change.records.get(item)) is not None
+    ]
+    return RecordsDetail(shorten(change.cluster).text, [ITEM, f"{side} cluster", *names], rows)
+
+
+def _lineage(diff: Diff) -> Grid:
+    return make_grid("lineage", "What became of the clusters", diff.lineage().drawing())
+
+
+def _slices(diff: Diff) -> Iterator[SliceSection]:
+    for number, spec in enumerate(diff.options.slices[:MOST_SLICINGS]):
+        try:
+            table = hold(diff.by_slice(spec))
+        except PointwiseError:
+            continue  # a stored diff may lack the column
+        total, rows = len(table), table.head(MOST_SLICES).to_dicts()
+        note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
+        drawing = replace(table.drawing(), rows=rows, note=note)
+        grid = make_grid(f"slices-{number}", table.title, drawing)
+        yield SliceSection(shorten(", ".join(table.drawn_keys)).text, grid, [])
+
+
+def _describe_inputs(diff: Diff) -> Iterator[tuple[str, str]]:
+    for role, source in diff.sources.items():
+        is_alone = diff.is_singletons and role.startswith("experiment")
+        yield role, "every item alone" if is_alone else shorten(name_source(source)).text
+    yield "weight of an item", diff.options.weight or ("from the weights table" if "weights" in diff.sources else "1")
+    yield "items without a cluster", f"unassigned={diff.options.unassigned}"
+
+
+def _describe_extent(diff: Diff) -> Iterator[tuple[str, str]]:
+    extent = diff.extent
+    yield "items in both", f"{extent.common_items:,}"
+    yield "items that only the baseline has", f"{extent.baseline_only:,}"
+    yield "items that only the experiment has", f"{extent.experiment_only:,}"
+    yield (
+        "these",
+        "are left out (on=common)" if extent.on == "common" else "are alone where they are missing (on=union)",
+    )
+    yield "items looked at", f"{diff.overall.items:,}, weight {format_weight(diff.overall.weight)}"
+
+
+def _impact_definitions(diff: Diff) -> Iterator[tuple[str, str]]:
+    for metric in diff.metrics:
+        yield metric.name, f"{metric.summary}: {metric.text}"
