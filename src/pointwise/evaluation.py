@@ -52,7 +52,8 @@ from pointwise.text.terminal import wrap
 from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, format_share, format_weight
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval, check_confidence
+from pointwise.uncertainty.ends import check_confidence
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import pointwise as pw
+from pointwise.core.arithmetic import compute_columns
 from pointwise.core.metrics import METRICS
 from pointwise.core.sample import UNKNOWN
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.text.values import name_interval
 from pointwise.uncertainty.bootstrap import find_ends, resample
+from pointwise.uncertainty.ends import ending
 from pointwise.uncertainty.intervals import adjust_p_values, two_sided_p_value
 from reference import beta_quantile, reference_ends, sums_by_cluster
 
@@ -55,9 +59,14 @@ def test_the_closed_form_is_about_the_beta_quantile():
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ends_of_any_value_are_the_formula_and_hold_the_value(engine, cases, confidence):
     values, reaches, lightness = map(list, zip(*cases, strict=True))
-    found = find_ends(
-        METRICS["recall"], values, reaches, lightness, engine=engine, confidence=confidence, sample=UNKNOWN
+    found = find_ends(METRICS["recall"], values, reaches, lightness, confidence=confidence, sample=UNKNOWN)
+    columns = (*zip(*cases, strict=True), range(len(cases)))
+    rows = from_rows(
+        pa.table(dict(zip(("recall", "recall__reach", "recall__lightness", "n"), columns, strict=True))), engine
     )
+    frame = compute_columns(rows, ending([METRICS["recall"]], sample=UNKNOWN, confidence=confidence)).sort("n")
+    computed = engine.collect(frame.select("recall_low", "recall_high"))
+    assert [c.to_pylist() for c in computed.columns] == [pytest.approx(ends, rel=1e-9, abs=1e-15) for ends in found]
     df = 7.0
     t = stats.t.ppf((1 + confidence) / 2, df)
     for value, reach, w, low, high in zip(values, reaches, lightness, *found, strict=True):

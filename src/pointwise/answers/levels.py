@@ -41,7 +41,14 @@ from pointwise.engines.queries import only_row
 from pointwise.engines.turns import later
 from pointwise.errors import UsageError
 from pointwise.text.values import MISSING
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals, read_intervals
+from pointwise.uncertainty.intervals import (
+    CONFIDENCE,
+    Interval,
+    lift_collected,
+    lift_with_intervals,
+    read_intervals,
+    vary_sums,
+)
 
 _LABELS = (SLICE, VALUE)  # of a slice; they give way to a column of the items that is called so
 _NUMBER, _BAND = "_number", "_band_{}"  # what tables of slices are ordered by
@@ -59,16 +66,10 @@ def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: f
 def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence: float) -> dict[str, Interval]:
     rows = evidence.sample.expand(evidence.measured(metrics))
     sums = evidence.engine.checkpoint(sum_up(rows, (IDEAL,), metrics))
-    lifted = lift_with_intervals(
-        sums,
-        (),
-        metrics=metrics,
-        total_weight=evidence.estimated_weight,
-        sample=evidence.sample,
-        confidence=confidence,
-    )
-    row = only_row(lifted, evidence.engine)
-    return read_intervals(row, metrics, confidence=confidence, sample=evidence.sample)
+    total, sample = evidence.estimated_weight, evidence.sample
+    varied = evidence.engine.collect(vary_sums(sums, (), metrics, sample=sample))
+    lifted = lift_collected(varied, (), metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
+    return read_intervals(lifted.to_pylist()[0], metrics, confidence=confidence, sample=sample)
 
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:

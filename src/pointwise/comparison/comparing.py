@@ -21,7 +21,8 @@ from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, 
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
 from pointwise.text.values import format_count
-from pointwise.uncertainty.intervals import CONFIDENCE, check_confidence
+from pointwise.uncertainty.ends import check_confidence
+from pointwise.uncertainty.intervals import CONFIDENCE
 
 
 def compare(

@@ -84,7 +84,7 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, SHOWN_ROWS
 from pointwise.uncertainty.bootstrap import RESAMPLES
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_with_intervals
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_collected, vary_sums
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -162,24 +162,24 @@ class Comparison:
     @cached_property
     def _by_variant(self) -> MetricTable:
         has_intervals = self._shows_intervals
-        lifted = lift_with_intervals(
-            self._sums,
+        lifted = lift_collected(
+            self.engine.collect(vary_sums(self._sums, (VARIANT,), self.metrics, sample=self._sample)),
             (VARIANT,),
             metrics=self.metrics,
             total_weight=1.0,
             sample=self._sample,
             confidence=self.confidence,
         )
-        numbers: dict[str, list[Any]] = {_NAME: self.variants, _ORDER: list(range(len(self.variants)))}
+        names = lifted[VARIANT].to_pylist()
+        lifted = lifted.append_column(_ORDER, pa.array(map(self.variants.index, names)))
         for name in COVERAGE_SHARES:
-            numbers[name] = [getattr(e.coverage, name) for e in self.evaluations.values()]
-        joined = lifted.join(from_rows(pa.table(numbers), self.engine), left_on=VARIANT, right_on=_NAME, how="inner")
+            lifted = lifted.append_column(name, pa.array(getattr(self[n].coverage, name) for n in names))
         values = [column for m in self.metrics for column in metric_columns(m, intervals=has_intervals)]
         shares = [Column(name, Kind.SHARE) for name in COVERAGE_SHARES]
         described = (*keys(VARIANT), *ITEM_SIZES[:2], Column(IDEAL_CLUSTERS, Kind.COUNT), *values, *shares)
         return MetricTable(
             self._sample.title("Overall"),
-            self.engine.checkpoint(joined.select(*(column.name for column in described), _ORDER)),
+            from_rows(lifted, self.engine),
             self.engine,
             undrawn(described, (WEIGHT, IDEAL_CLUSTERS, "missing_share")),
             order=((_ORDER, False),),

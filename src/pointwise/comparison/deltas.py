@@ -55,12 +55,10 @@ from pointwise.core.sample import Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
 from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample, shrinkage
+from pointwise.uncertainty.ends import ERROR, FREEDOM, REACH
 from pointwise.uncertainty.intervals import (
     CONFIDENCE,
-    ERROR,
-    FREEDOM,
     INFLUENCE,
-    REACH,
     Interval,
     adjust_jointly,
     adjust_p_values,
@@ -155,10 +153,9 @@ def find_deltas(
     found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
     values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
     totals = _total_weights(found, metrics)
-    spreads = spread_pairs(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence, sample=sample)
-    tests = engine.collect(spreads)
+    tests = spread_pairs(sums, by, pairs, metrics=metrics, engine=engine, confidence=confidence, sample=sample)
     rows = []
-    for test in sorted(tests.to_pylist(), key=lambda row: row[_PAIR]):
+    for test in sorted(tests, key=lambda row: row[_PAIR]):
         pair, group = pairs[test[_PAIR]], tuple(test[key] for key in by)
         ends = [values.get((name, *group)) for name in (pair.baseline, pair.experiment)]
         shares = [totals[name] for name in (pair.baseline, pair.experiment)]
@@ -209,12 +206,13 @@ def spread_pairs(
     engine: Engine,
     sample: Sample,
     confidence: float = CONFIDENCE,
-) -> nw.LazyFrame:
+) -> list[Row]:
     """Sum up the spread of the difference of every pair and group."""
     moves = pair_influences(sums, by, pairs, metrics=metrics, engine=engine)
     names = [m.name for m in metrics]
     carry = [n + end for n in names for end in (_UP, _DOWN)]
-    return spread(moves, (_PAIR, *by), names, confidence=confidence, sample=sample, carry=carry)
+    groups = (_PAIR, *by)
+    return spread(moves, groups, names, engine=engine, confidence=confidence, sample=sample, carry=carry)
 
 
 def pair_influences(
@@ -430,7 +428,7 @@ def bootstrap_deltas(
     engine, sample, names = variants[pair.baseline].engine, variants[pair.baseline].sample, [m.name for m in metrics]
     sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
     moves = pair_influences(sums, (), [pair], metrics=metrics, engine=engine)
-    tests = only_row(spread(moves, (), names, confidence=confidence, sample=sample), engine)
+    (tests,) = spread(moves, (), names, engine=engine, confidence=confidence, sample=sample)
     shrink = shrinkage(moves, tests, names, sample=sample, engine=engine)
     sides = _side_by_side(engine.collect(sums), pair, metrics)
     before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)

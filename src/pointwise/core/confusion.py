@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,38 +22,8 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
+from pointwise.core.arithmetic import COLUMNS, NUMBERS, Arithmetic
 from pointwise.core.crosstab import Hold
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """The operations beyond `+ - *` that formulas need, for one kind of value.
-
-    Formulas are written once; the values may be columns of a table, NumPy arrays or plain numbers.
-    """
-
-    divide: Callable[[Any, Any], Any]  # undefined where the denominator is zero
-    sqrt: Callable[[Any], Any]
-    minimum: Callable[[Any, Any], Any]  # undefined where either is undefined
-
-
-def _divide_columns(numerator: nw.Expr, denominator: nw.Expr) -> nw.Expr:
-    return nw.when(denominator != 0).then(numerator / denominator)
-
-
-def _lesser_column(a: nw.Expr, b: nw.Expr | float) -> nw.Expr:
-    return nw.when(a <= b).then(a).otherwise(nw.when(a > b).then(b))
-
-
-def _divide_numbers(numerator: Any, denominator: Any) -> Any:
-    return numerator / denominator if denominator else math.nan
-
-
-COLUMNS = Arithmetic(_divide_columns, lambda x: x.sqrt(), _lesser_column)
-"""For columns of a table, where undefined is null."""
-
-NUMBERS = Arithmetic(_divide_numbers, math.sqrt, min)
-"""For floats and fractions, where undefined is NaN."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,13 @@
 """Lifting: from the values of items to those of clusters, slices and the whole, as weighted averages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
+from pointwise.core.arithmetic import COLUMNS, Arithmetic, Get, compute_columns
 from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
@@ -63,15 +66,21 @@ def average(
     sums: nw.LazyFrame, by: Sequence[str], *, metrics: Sequence[Metric], total_weight: float, carry: Sequence[str] = ()
 ) -> nw.LazyFrame:
     """Divide the sums of groups by their weights; keep the columns in `carry` as they are."""
-    parts = item_metrics(metrics)
-    means = sums.with_columns(
-        (nw.col(WEIGHT) / total_weight).alias(SHARE),
-        *(_mean(m) for m in parts),
-        *((1 - nw.col(defined_weight(m)) / nw.col(WEIGHT)).alias(m.name + UNDEFINED) for m in parts if not m.is_total),
-    )
-    combined = [of_means(m, [nw.col(name) for name in m.means]).alias(m.name) for m in metrics if m.means]
-    means = means.with_columns(*combined) if combined else means
+    means = compute_columns(sums, partial(find_averages, metrics=metrics, total_weight=total_weight))
     return means.select(*by, ITEMS, WEIGHT, SHARE, *(name for m in metrics for name in columns_of(m)), *carry)
+
+
+def find_averages(
+    get: Get, arithmetic: Arithmetic, *, metrics: Sequence[Metric], total_weight: float
+) -> Iterator[dict[str, Any]]:
+    """Divide the sums of `sum_up` by their weights, and apply the formulas of metrics of means to the averages."""
+    parts = item_metrics(metrics)
+    means = {m.name: _mean(m, get, arithmetic) for m in parts}
+    undefined = {m.name + UNDEFINED: 1 - get(defined_weight(m)) / get(WEIGHT) for m in parts if not m.is_total}
+    yield {SHARE: get(WEIGHT) / total_weight} | means | undefined
+    combined = [m for m in metrics if m.means]
+    if combined:
+        yield {m.name: of_means(m, [get(name) for name in m.means], arithmetic) for m in combined}
 
 
 def columns_of(metric: Metric) -> tuple[str, ...]:
@@ -84,11 +93,11 @@ def defined_weight(metric: Metric) -> str:
     return WEIGHT if metric.is_total else metric.name + "__defined_weight"
 
 
-def of_means(metric: Metric, means: Sequence[nw.Expr]) -> nw.Expr:
+def of_means(metric: Metric, means: Sequence[Any], arithmetic: Arithmetic = COLUMNS) -> Any:
     """Apply the formula of a metric of means."""
-    return metric.formula(Confusion.of_columns(), *means)  # type: ignore[no-any-return]
+    return metric.formula(Confusion(0, 0, 0, 0, 0, arithmetic), *means)
 
 
-def _mean(metric: Metric) -> nw.Expr:
-    weight = nw.col(defined_weight(metric))
-    return nw.when(weight > 0).then(nw.col(metric.name) / weight).alias(metric.name)
+def _mean(metric: Metric, get: Get, arithmetic: Arithmetic) -> Any:
+    weight = get(defined_weight(metric))
+    return arithmetic.choose(weight > 0, get(metric.name) / weight)

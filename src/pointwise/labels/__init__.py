@@ -30,11 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointwise.core.alignment import check_spread
+from pointwise.core.arithmetic import ARRAYS
 from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.errors import InputError, UnknownMetricError, WeightError
-from pointwise.labels.cells import ARRAYS, Cells, Floats, cross_tabulate, measure_cells
+from pointwise.labels.cells import Cells, Floats, cross_tabulate, measure_cells
 from pointwise.labels.codes import encode
 from pointwise.labels.sums import sum_cells
 from pointwise.related.families import check_options, score

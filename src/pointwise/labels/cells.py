@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise.core.confusion import Arithmetic, Confusion
+from pointwise.core.arithmetic import ARRAYS
+from pointwise.core.confusion import Confusion
 from pointwise.core.metrics import Metric
 from pointwise.labels.codes import Codes, Integers, blocks
 
@@ -23,18 +24,6 @@ small enough (below 128 KB) for its memory to be used again rather than given ba
 
 _DENSE = 2
 """Pairs of codes are counted in a table if its entries are at most this many times as many as the items."""
-
-
-def _divide_arrays(numerator: Any, denominator: Any) -> Any:
-    is_zero = np.equal(denominator, 0)
-    if not is_zero.any():
-        return np.divide(numerator, denominator)
-    undefined = np.full(np.broadcast(numerator, denominator).shape, np.nan)
-    return np.divide(numerator, denominator, out=undefined, where=~is_zero)
-
-
-ARRAYS = Arithmetic(_divide_arrays, np.sqrt, np.minimum)
-"""For NumPy arrays, where undefined is NaN."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeVar
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
-from pointwise.core.confusion import COLUMNS, Confusion, Totals, confuse
+from pointwise.core.arithmetic import COLUMNS
+from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
 
 Pairs = Literal["counts", "product", "replication"]

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from pointwise.columns import IDEAL_CLUSTERS, ITEMS, WEIGHT
+from pointwise.core.arithmetic import ARRAYS
 from pointwise.core.confusion import Confusion, Totals
 from pointwise.core.lifting import defined_weight
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.inputs.links import Nodes
-from pointwise.labels.cells import ARRAYS, Cells, Floats, cross_tabulate, measure_cells, sum_by_code
+from pointwise.labels.cells import Cells, Floats, cross_tabulate, measure_cells, sum_by_code
 from pointwise.labels.codes import Codes, Integers
-from pointwise.uncertainty.intervals import COUNTED, FOURTH, SQUARE, STEP, VARIANCE
+from pointwise.uncertainty.ends import COUNTED, FOURTH, SQUARE, VARIANCE
+from pointwise.uncertainty.intervals import STEP
 
 Row = dict[str, float]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
 
 from pointwise.answers.tables import MetricTable, metric_columns
 from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, WEIGHT, Column, Kind, undrawn
-from pointwise.core.lifting import average
+from pointwise.core.arithmetic import Program
+from pointwise.core.lifting import find_averages
 from pointwise.core.metrics import Metric, find_metric, find_metrics
 from pointwise.core.sample import EXPANSION, REST, STRATUM
 from pointwise.engines import Engine, choose_engine
@@ -29,11 +31,10 @@ from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric
 from pointwise.thresholds.forest import Forest, grow_forest, reaching
 from pointwise.thresholds.scores import Design, Truth, score
-from pointwise.uncertainty.intervals import CONFIDENCE, lift_varied
+from pointwise.uncertainty.ends import lifting, run
+from pointwise.uncertainty.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from pointwise.charts.style import ChartRow
 
 THRESHOLD = "threshold"
@@ -189,8 +190,6 @@ class Linked:
 
     def evaluate(self, threshold: float) -> Evaluation:
         """Evaluate the clusters at one threshold."""
-        import pyarrow as pa
-
         least = least_members(self.forest.components_at(threshold))
         items = self.graph.items
         opened = self.engine.read(pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))}))
@@ -275,13 +274,12 @@ def _tabulate(rows: list[dict[str, Any]], widest: Evaluation) -> MetricTable:
     for row in rows:
         row[COMMON_SHARE] = widest.coverage.common_share
         row[OUTSIDE_SHARE] = row[_OUTSIDE] / (row[_OUTSIDE] + common)
-    sums = from_rows(rows, engine)
-    by = [column.name for column in _COLUMNS]
     total = float(rows[0][WEIGHT])
     if widest.shows_intervals:
-        frame = lift_varied(sums, by, metrics=metrics, total_weight=total, sample=sample, confidence=widest.confidence)
+        program: Program = lifting(metrics, total_weight=total, sample=sample, confidence=widest.confidence)
     else:
-        frame = average(sums, by, metrics=metrics, total_weight=total, carry=[IDEAL_CLUSTERS])
+        program = partial(find_averages, metrics=metrics, total_weight=total)
+    lifted = run(program, pa.Table.from_pylist(rows))
     values = [c for m in metrics for c in metric_columns(m, intervals=widest.shows_intervals)]
     described = undrawn((*_COLUMNS, *values), (TOUCHED, COMMON_SHARE, OUTSIDE_SHARE))
     title = sample.title(
@@ -289,7 +287,7 @@ def _tabulate(rows: list[dict[str, Any]], widest: Evaluation) -> MetricTable:
     )
     return MetricTable(
         title,
-        engine.checkpoint(frame.select(*(column.name for column in described))),
+        from_rows(lifted.select([column.name for column in described]), engine),
         engine,
         described,
         order=((THRESHOLD, False),),
@@ -387,8 +385,6 @@ class Sweep(Result):
 
     def clusters(self, threshold: float) -> pa.Table:
         """Return the clusters at one threshold: a PyArrow table with the columns `item` and `cluster`."""
-        import pyarrow as pa
-
         items = self.linked.graph.items
         least = least_members(self.linked.forest.components_at(check_threshold(threshold)))
         return pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))})

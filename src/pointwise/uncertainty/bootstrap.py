@@ -21,20 +21,9 @@ from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import from_rows, only_row
 from pointwise.errors import UsageError
-from pointwise.uncertainty.intervals import (
-    CONFIDENCE,
-    ERROR,
-    FREEDOM,
-    LIGHTNESS,
-    REACH,
-    Interval,
-    find_influences,
-    read_intervals,
-    spread,
-    with_interval_ends,
-)
+from pointwise.uncertainty.ends import ERROR, FREEDOM, LIGHTNESS, REACH, ending, run
+from pointwise.uncertainty.intervals import CONFIDENCE, Interval, find_influences, read_intervals, spread
 from pointwise.uncertainty.student_t import critical_value
 
 RESAMPLES = 2000
@@ -55,7 +44,7 @@ def bootstrap_values(
     engine, sample, names = evidence.engine, evidence.sample, [m.name for m in metrics]
     sums = engine.checkpoint(sum_up(sample.expand(evidence.measured(metrics)), (IDEAL,), metrics))
     rows = find_influences(sums, (), metrics)
-    tests = only_row(spread(rows, (), names, confidence=confidence, sample=sample), engine)
+    (tests,) = spread(rows, (), names, engine=engine, confidence=confidence, sample=sample)
     shrink = shrinkage(rows, tests, names, sample=sample, engine=engine)
     columns = _arrays(engine.collect(sums), metrics)
     draws = average_draws(resample(columns, resamples, seed), metrics)
@@ -66,7 +55,7 @@ def bootstrap_values(
         error = None if tests[metric.name + REACH] is None else np.nanstd(draws[metric.name]) * shrink[metric.name]
         reach = None if error is None else critical_value(confidence, tests[metric.name + FREEDOM]) * error
         lightness = (weights**2).sum() / weights.sum() ** 2
-        low, high = find_ends(metric, value, [reach], [lightness], engine=engine, confidence=confidence, sample=sample)
+        low, high = find_ends(metric, value, [reach], [lightness], confidence=confidence, sample=sample)
         row |= {metric.name: float(value[0]), metric.name + LOW: low[0], metric.name + HIGH: high[0]}
     return read_intervals(row, metrics, confidence=confidence, sample=sample)
 
@@ -77,7 +66,7 @@ def shrinkage(
     """Say by how much the design makes errors smaller than drawing with replacement, as the bootstrap does."""
     if sample.clusters is None:
         return dict.fromkeys(names, 1.0)
-    plain = only_row(spread(rows, (), names, confidence=CONFIDENCE, sample=UNKNOWN), engine)
+    (plain,) = spread(rows, (), names, engine=engine, confidence=CONFIDENCE, sample=UNKNOWN)
     errors = {name: (tests[name + ERROR], plain[name + ERROR]) for name in names}
     return {name: own / other if own and other else 1.0 for name, (own, other) in errors.items()}
 
@@ -115,17 +104,13 @@ def find_ends(
     reach: Sequence[float | None],
     lightness: Sequence[float],
     *,
-    engine: Engine,
     confidence: float,
     sample: Sample,
 ) -> tuple[list[float | None], list[float | None]]:
     """Return the ends of the intervals of many values of one metric."""
     numbers = {metric.name: values, metric.name + REACH: reach, metric.name + LIGHTNESS: lightness}
-    arrays = {name: pa.array(column, pa.float64()) for name, column in numbers.items()}
-    table = pa.table({**arrays, "_row": range(len(values))})
-    rows = from_rows(table, engine)
-    frame = with_interval_ends(rows, [metric], confidence=confidence, sample=sample)
-    found = engine.collect(frame.select("_row", metric.name + LOW, metric.name + HIGH).sort("_row"))
+    rows = pa.table({name: pa.array(column, pa.float64()) for name, column in numbers.items()})
+    found = run(ending([metric], sample=sample, confidence=confidence), rows)
     return found[metric.name + LOW].to_pylist(), found[metric.name + HIGH].to_pylist()
 
 
