@@ -36,6 +36,7 @@ ON_SPARK = (
     "test_patentsview",
     "test_intervals",
     "test_design",
+    "test_coverage",
 )
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver

@@ -94,10 +94,50 @@ def test_coverage_is_a_share_of_the_ideal_items():
     assert pw.gate(half, minimum={"precision": 1}, min_coverage=0.5).held
 
 
+@pytest.fixture(scope="module")
+def weighed():
+    """Lack half of the items, which weigh a tenth; and all but a fifth of the weight in the run after that."""
+    weights = {"a": 8, "b": 1, "c": 10, "d": 1}
+    actual = {"a": 1, "c": 2}
+    return [pw.evaluate(ideal=IDEAL, actual=a, weights=weights) for a in (actual, {"b": 1, "c": 2}, {"a": 1, "b": 1})]
+
+
+def test_coverage_is_checked_by_items_and_by_weight(weighed):
+    run, _, _ = weighed
+    result = pw.gate(run, min_coverage=0.6, min_weight_coverage=0.9)
+    assert [(check.what, check.value, check.held) for check in result.checks] == [
+        ("coverage", 0.5, False),
+        ("weight coverage", 0.9, True),
+    ]
+    assert "90.0%" in repr(result)
+    assert not pw.gate(run, min_weight_coverage=0.9001).held
+
+
+def test_coverage_must_not_drop_below_the_baseline(weighed):
+    before, less, least = weighed
+    assert pw.gate(less, baseline=before, max_coverage_drop=0).held
+    assert not pw.gate(less, baseline=before, max_weight_coverage_drop=0.34).held
+    assert pw.gate(less, baseline=before, max_weight_coverage_drop=0.36).held
+    assert pw.gate(before, baseline=least, max_weight_coverage_drop=0).held
+    (check,) = pw.gate(least, baseline=before, max_weight_coverage_drop=0.1).checks
+    assert (check.what, check.rule, check.value, check.baseline) == ("weight coverage", "max-drop", 0.45, 0.9)
+
+
+def test_a_weight_that_nobody_knows_is_not_checked():
+    actual = pa.table({"item": ["a", "c"], "cluster": [1, 2], "kilos": [1.0, 2.0]})
+    evaluation = pw.evaluate(ideal=IDEAL, actual=actual, weight="kilos")
+    with pytest.raises(UsageError, match="2 ideal items that the actual clustering lacks are not known"):
+        pw.gate(evaluation, min_weight_coverage=0.5)
+
+
 def test_rules_that_mean_nothing_are_refused(split, perfect):
     for wrong in (
         {},
         {"max_drop": {"recall": 0.1}},
+        {"max_coverage_drop": 0.1},
+        {"min_coverage": 80},
+        {"min_weight_coverage": float("nan")},
+        {"min_coverage": 0.5, "baseline": perfect},
         {"minimum": {"recall": 0}, "baseline": perfect},
         {"max_drop": {"prevalence": 0.1}, "baseline": perfect},
     ):

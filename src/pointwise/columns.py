@@ -65,7 +65,9 @@ CHANGE = "change"  # what happened to an ideal cluster
 MOVED = "moved_items"  # a count of items that left their actual cluster
 PIECES = "pieces"  # a count of the actual clusters that hold an ideal cluster
 
-COVERAGE_SHARES = ("common_share", "missing_share", "outside_share")
+ITEM_SHARES = ("common_share", "missing_share", "outside_share")
+WEIGHT_SHARES = ("common_weight_share", "missing_weight_share", "outside_weight_share")
+COVERAGE_SHARES = tuple(name for pair in zip(ITEM_SHARES, WEIGHT_SHARES, strict=True) for name in pair)
 
 
 def name_part(column: str, part: str) -> str:

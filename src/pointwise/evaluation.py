@@ -26,7 +26,7 @@ from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
 from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.common import find_common_items
-from pointwise.core.coverage import Coverage, Scope, coverage_of
+from pointwise.core.coverage import Coverage, Scope, coverage_of, says_more
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
 from pointwise.core.sample import Sample
@@ -447,13 +447,17 @@ class Evaluation:
     def summary(self) -> list[str]:
         """Say in a few lines what was compared and under which policies."""
         c, o = self.coverage, self.options
+        common_weight = _weight_in_words(c.common_share, c.common_weight_share)
+        outside_weight = _weight_in_words(c.outside_share, c.outside_weight_share)
         common = (
-            f"Common items: {c.common_items:,} of {c.ideal_items:,} ideal ({format_share(c.common_share)}) and "
+            f"Common items: {c.common_items:,} of {c.ideal_items:,} ideal ({format_share(c.common_share)}"
+            f"{common_weight and f', {common_weight}'}) and "
             f"{format_count(c.actual_items, 'actual item')}, weight {format_weight(c.common_weight)}"
         )
         clusters = (
             f"Clusters touched: {c.ideal_clusters_touched:,} of {c.ideal_clusters:,} ideal; "
-            f"{c.actual_clusters_touched:,} actual, {format_share(c.outside_share)} of their members outside the truth"
+            f"{c.actual_clusters_touched:,} actual, {format_share(c.outside_share)} of their members"
+            f"{outside_weight and f' ({outside_weight})'} outside the truth"
         )
         return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
 
@@ -526,21 +530,43 @@ def _known_metrics(manifest: RunManifest, folder: Path) -> tuple[Metric, ...]:
 
 
 def _coverage_warnings(coverage: Coverage, overall: Overall, options: Options) -> Iterator[str]:
-    if coverage.missing_share > _HIGH_MISSING_SHARE and options.missing == "drop":
+    missing, weight = coverage.missing_share, coverage.missing_weight_share
+    if _decisive(missing, weight) > _HIGH_MISSING_SHARE and options.missing == "drop":
         yield (
-            f"{format_share(coverage.missing_share)} of the ideal items are missing from the actual clustering and "
-            "left out. missing='singleton' counts each as alone."
+            f"{_both_in_words('ideal items', missing, weight, ('are', 'is'))} missing from the actual "
+            "clustering and left out. missing='singleton' counts each as alone."
         )
     if _hides_much(coverage, options) and any(find_metric(name).sees_false_positives for name in overall.values):
+        members = "members of the touched actual clusters"
+        verbs = ("lie outside the truth and are", "lies outside the truth and is")
+        share = _both_in_words(members, coverage.outside_share, coverage.outside_weight_share, verbs)
         yield (
-            f"{format_share(coverage.outside_share)} of the members of the touched actual clusters lie outside the "
-            f"truth and are not looked at. {_say_range(coverage, overall)}If the ideal clusters are complete, "
+            f"{share} not looked at. {_say_range(coverage, overall)}If the ideal clusters are complete, "
             "outside='wrong' counts such members as wrong."
         )
 
 
 def _hides_much(coverage: Coverage, options: Options) -> bool:
-    return options.outside == "ignore" and coverage.outside_share > _HIGH_OUTSIDE_SHARE
+    share = _decisive(coverage.outside_share, coverage.outside_weight_share)
+    return options.outside == "ignore" and share > _HIGH_OUTSIDE_SHARE
+
+
+def _decisive(items: float, weight: float | None) -> float:
+    """Choose the share that says how much the numbers may be off: that of the weight, where it is known."""
+    return items if weight is None else weight
+
+
+def _weight_in_words(items: float, weight: float | None) -> str:
+    """Say a share of the weight where that of the items does not say it already."""
+    return f"{format_share(weight)} of the weight" if weight is not None and says_more(items, weight) else ""
+
+
+def _both_in_words(what: str, items: float, weight: float | None, verbs: tuple[str, str]) -> str:
+    """Begin a sentence with a share of some items, or of their weight; the verbs are for these."""
+    by_weight = _weight_in_words(items, weight)
+    if by_weight:
+        return f"{by_weight} of the {what} ({format_share(items)} of them) {verbs[1]}"
+    return f"{format_share(items)} of the {what} {verbs[0]}"
 
 
 def _say_range(coverage: Coverage, overall: Overall) -> str:

@@ -24,6 +24,7 @@ from pointwise.text.values import format_count, format_interval, format_key, for
 OVERALL = "overall"
 
 _Values = Mapping[str, Any]
+_Rule = tuple[str, str, float]  # what, which rule, its limit
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Check:
 
     Args:
         where: "overall", or a slice such as "country=US".
-        what: A metric, or "coverage": the share of the ideal items that the actual clustering has.
+        what: A metric; "coverage", the share of the ideal items that the actual clustering has; or "weight coverage",
+            the share of their weight.
         rule: "min", "max" or "max-drop".
         limit: What the rule allows.
         value: What was found; None where a metric is undefined.
@@ -84,11 +86,14 @@ class Gate(Result):
         return Drawing(title, [Column(name) for name in rows[0]], rows)
 
 
+_COVERAGE = {"coverage": "common_share", "weight coverage": "common_weight_share"}
+"""What a check of coverage is called, and the share that it looks at."""
+
 _RULES = {"min": "at least", "max": "at most", "max-drop": "worse than the baseline by at most"}
 
 
 def _row(check: Check) -> dict[str, Any]:
-    kind = Kind.SHARE if check.what == "coverage" else Kind.METRIC
+    kind = Kind.SHARE if check.what in _COVERAGE else Kind.METRIC
     ends = format_interval(kind, check.low, check.high, is_narrow=True)
     return {
         "held": "yes" if check.held else "NO",
@@ -110,6 +115,9 @@ def gate(
     baseline: Evaluation | None = None,
     max_drop: Mapping[str, float] | None = None,
     min_coverage: float | None = None,
+    min_weight_coverage: float | None = None,
+    max_coverage_drop: float | None = None,
+    max_weight_coverage_drop: float | None = None,
 ) -> Gate:
     """Check that an evaluation is good enough, overall and in every slice.
 
@@ -122,6 +130,9 @@ def gate(
         baseline: An evaluation to compare with.
         max_drop: By how much a metric may be worse than in the baseline, by metric.
         min_coverage: The least share of the ideal items that the actual clustering must have.
+        min_weight_coverage: The least share of their weight.
+        max_coverage_drop: By how much the share of the items may be less than in the baseline.
+        max_weight_coverage_drop: By how much the share of the weight may be.
 
     Example:
         >>> import pointwise as pw
@@ -130,13 +141,11 @@ def gate(
         True
     """
     rules = _rules(minimum or {}, maximum or {}, max_drop or {})
-    if not rules and min_coverage is None:
-        raise UsageError(f"{_NO_RULE} Give minimum=..., maximum=... or max_drop=....")
-    if bool(max_drop) != (baseline is not None):
-        raise UsageError("baseline=... and max_drop=... belong together: give both or neither.")
+    on_coverage = _coverage_rules(min_coverage, min_weight_coverage, max_coverage_drop, max_weight_coverage_drop)
+    _check_rules([*rules, *on_coverage], baseline)
     if baseline is not None:
         check_same_truth({"the run": evaluation, "the baseline": baseline})
-    checks = list(_coverage_check(evaluation, min_coverage))
+    checks = [_check_coverage(rule, evaluation, baseline) for rule in on_coverage]
     if rules:
         specs = [slices] if isinstance(slices, str) else list(slices)
         metrics = list(dict.fromkeys(metric for metric, _, _ in rules))
@@ -149,9 +158,18 @@ def gate(
 _NO_RULE = "A gate without a rule lets everything through."
 
 
-def _rules(
-    minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop: Mapping[str, float]
-) -> list[tuple[str, str, float]]:
+def _check_rules(rules: Sequence[_Rule], baseline: Evaluation | None) -> None:
+    """Refuse a gate that checks nothing, drops without a baseline, and a baseline that nothing is measured against."""
+    if not rules:
+        raise UsageError(f"{_NO_RULE} Give minimum=..., maximum=..., max_drop=... or min_coverage=....")
+    if any(rule == "max-drop" for _, rule, _ in rules) != (baseline is not None):
+        raise UsageError(
+            "baseline=... and a drop (max_drop=..., max_coverage_drop=..., max_weight_coverage_drop=...) belong "
+            "together: give both or neither."
+        )
+
+
+def _rules(minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop: Mapping[str, float]) -> list[_Rule]:
     for metric in max_drop:
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no direction, so max_drop does not apply.")
@@ -169,10 +187,34 @@ def _check_limit(rule: str, metric: str, limit: float) -> None:
         raise UsageError(f"{rule} {metric}={limit:g} makes no sense: it must be from {least:g} to {most:g}.")
 
 
-def _coverage_check(evaluation: Evaluation, least: float | None) -> Iterator[Check]:
-    if least is not None:
-        share = evaluation.coverage.common_share
-        yield Check(OVERALL, "coverage", "min", least, share, None, held=share >= least)
+def _coverage_rules(*limits: float | None) -> list[_Rule]:
+    """Name the rules on coverage, of which those without a limit are left out."""
+    names = [(what, rule) for rule in ("min", "max-drop") for what in _COVERAGE]
+    rules = [(*name, limit) for name, limit in zip(names, limits, strict=True) if limit is not None]
+    for what, rule, limit in rules:
+        if not 0 <= limit <= 1:
+            raise UsageError(f"{rule} {what} {limit:g} makes no sense: it must be from 0 to 1.")
+    return rules
+
+
+def _check_coverage(rule: _Rule, evaluation: Evaluation, baseline: Evaluation | None) -> Check:
+    what, kind, limit = rule
+    share = _covered(what, evaluation)
+    if kind == "min" or baseline is None:
+        return Check(OVERALL, what, kind, limit, share, None, held=share >= limit)
+    before = _covered(what, baseline)
+    return Check(OVERALL, what, kind, limit, share, before, held=before - share <= limit)
+
+
+def _covered(what: str, evaluation: Evaluation) -> float:
+    share: float | None = getattr(evaluation.coverage, _COVERAGE[what])
+    if share is None:
+        raise UsageError(
+            f"The weights of the {format_count(evaluation.coverage.missing_items, 'ideal item')} that the actual "
+            "clustering lacks are not known, so that its weight coverage cannot be checked. Give the weights as a "
+            "column of the ideal clustering or as a table (weights=...)."
+        )
+    return share
 
 
 def _places(
@@ -196,7 +238,7 @@ def _places(
             )
 
 
-def _check(where: str, rule: tuple[str, str, float], values: _Values, before: _Values) -> Check:
+def _check(where: str, rule: _Rule, values: _Values, before: _Values) -> Check:
     metric, kind, limit = rule
     value, baseline = values[metric], before.get(metric) if kind == "max-drop" else None
     if value is None:

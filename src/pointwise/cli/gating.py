@@ -39,7 +39,7 @@ def gate(
         int, typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="Slices with fewer items are not checked.")
     ] = 1,
     baseline: Annotated[
-        str | None, typer.Option(metavar="RUN", help="A stored run to compare with, for --max-drop.")
+        str | None, typer.Option(metavar="RUN", help="A stored run to compare with, for drops.")
     ] = None,
     max_drop: Annotated[
         list[str] | None,
@@ -48,6 +48,17 @@ def gate(
     min_coverage: Annotated[
         float | None,
         typer.Option(min=0, max=1, metavar="SHARE", help="Least share of ideal items that the actual clustering has."),
+    ] = None,
+    min_weight_coverage: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="Least share of the weight of ideal items.")
+    ] = None,
+    max_coverage_drop: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="SHARE", help="By how much the share of items may be less than before."),
+    ] = None,
+    max_weight_coverage_drop: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="SHARE", help="By how much the share of weight may be less than before."),
     ] = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -62,7 +73,7 @@ def gate(
       pointwise gate runs/monday --min precision=0.95 --max under_merge_rate=0.1
       pointwise gate diffs/tuesday --max split_rate=0.05 --min delta_precision=-0.005
       pointwise gate runs/monday --min recall=0.9 --slice country --min-items 100
-      pointwise gate runs/monday --baseline runs/sunday --max-drop recall=0.005
+      pointwise gate runs/monday --baseline runs/sunday --max-drop recall=0.005 --max-coverage-drop 0.01
     """
     if is_diff(run):
         _refuse(
@@ -89,6 +100,9 @@ def gate(
             baseline=before,
             max_drop=read_limits(max_drop, "--max-drop"),
             min_coverage=min_coverage,
+            min_weight_coverage=min_weight_coverage,
+            max_coverage_drop=max_coverage_drop,
+            max_weight_coverage_drop=max_weight_coverage_drop,
         )
     _put_gate(found, kind)
 

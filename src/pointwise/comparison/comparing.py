@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pointwise.columns import ITEMS
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ITEM, ITEMS, WEIGHT
 from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.comparison.comparison import Comparison
 from pointwise.core.alignment import present_items
@@ -20,7 +22,7 @@ from pointwise.inputs.links import table_of
 from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice, has_header
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
-from pointwise.text.values import format_count
+from pointwise.text.values import format_count, format_share
 from pointwise.uncertainty.ends import check_confidence
 from pointwise.uncertainty.intervals import CONFIDENCE
 
@@ -133,7 +135,7 @@ def compare(
     shared = None if _is_all_shared(evaluations, own) else shared_items(evaluations)
     if shared is not None and on == "shared":
         evaluations = {name: restrict(e, shared) for name, e in evaluations.items()}
-    notes = tuple(_notes(own, count(shared, engine), on)) if shared is not None else ()
+    notes = tuple(_notes(own, evaluations, shared, on)) if shared is not None else ()
     chosen = next(iter(evaluations.values())).metrics
     return Comparison(evaluations, engine, chosen, baseline=baseline, on=on, notes=notes, confidence=confidence)
 
@@ -229,14 +231,28 @@ def _adapted(evaluation: Evaluation, looking: Mapping[str, Any]) -> Evaluation:
     return evaluation if looking["intervals"] else replace(evaluation, shows_intervals=False)
 
 
-def _notes(own: Mapping[str, int], shared: int, on: On) -> Iterator[str]:
+def _notes(own: Mapping[str, int], evaluations: Mapping[str, Evaluation], items: nw.LazyFrame, on: On) -> Iterator[str]:
+    shared = count(items, next(iter(evaluations.values())).engine)
     if all(number == shared for number in own.values()):
         return
+    weight = _say_weight(evaluations, items)
     if on == "shared":
-        yield f"All variants are evaluated on the {format_count(shared, 'item')} that the truth and every variant have."
+        which = f"{format_count(shared, 'item')} that the truth and every variant have"
+        yield f"All variants are evaluated on the {which}{weight}."
         return
     least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
     yield (
         f"The variants are evaluated on different items, from {own[least]:,} ({least}) to {own[most]:,} ({most}); "
-        f"{shared:,} are common to all. A difference may come from the items: on='shared' compares on the common ones."
+        f"{shared:,} are common to all{weight}. A difference may come from the items: on='shared' compares on the "
+        "common ones."
     )
+
+
+def _say_weight(evaluations: Mapping[str, Evaluation], items: nw.LazyFrame) -> str:
+    """Say how much of the truth's weight some of its items have, where items weigh differently."""
+    first = next(iter(evaluations.values()))
+    whole = first.coverage.ideal_weight
+    if not whole or not any(evaluation.coverage.is_weighted for evaluation in evaluations.values()):
+        return ""
+    chosen = first.evidence.weighed_items().join(items, on=ITEM, how="inner")
+    return f", with {format_share(total(chosen, WEIGHT, first.evidence.engine) / whole)} of the weight of the truth"

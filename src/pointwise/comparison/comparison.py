@@ -43,6 +43,7 @@ from pointwise.columns import (
     VARIANT,
     VERDICT,
     WEIGHT,
+    WEIGHT_SHARES,
     Column,
     Kind,
     keys,
@@ -173,18 +174,24 @@ class Comparison:
         names = lifted[VARIANT].to_pylist()
         lifted = lifted.append_column(_ORDER, pa.array(map(self.variants.index, names)))
         for name in COVERAGE_SHARES:
-            lifted = lifted.append_column(name, pa.array(getattr(self[n].coverage, name) for n in names))
+            shares = pa.array([getattr(self[n].coverage, name) for n in names], pa.float64())
+            lifted = lifted.append_column(name, shares)
         values = [column for m in self.metrics for column in metric_columns(m, intervals=has_intervals)]
-        shares = [Column(name, Kind.SHARE) for name in COVERAGE_SHARES]
-        described = (*keys(VARIANT), *ITEM_SIZES[:2], Column(IDEAL_CLUSTERS, Kind.COUNT), *values, *shares)
+        covered = [Column(name, Kind.SHARE) for name in COVERAGE_SHARES]
+        described = (*keys(VARIANT), *ITEM_SIZES[:2], Column(IDEAL_CLUSTERS, Kind.COUNT), *values, *covered)
         return MetricTable(
             self._sample.title("Overall"),
             from_rows(lifted, self.engine),
             self.engine,
-            undrawn(described, (WEIGHT, IDEAL_CLUSTERS, "missing_share")),
+            undrawn(described, (WEIGHT, IDEAL_CLUSTERS, "missing_share", "missing_weight_share", *self._same_shares)),
             order=((_ORDER, False),),
             confidence=self.confidence,
         )
+
+    @property
+    def _same_shares(self) -> tuple[str, ...]:
+        """Shares of the weight, if they say nothing that shares of the items do not."""
+        return () if any(e.coverage.is_weighted for e in self.evaluations.values()) else WEIGHT_SHARES
 
     def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
         """Return how much one variant's overall value of a metric exceeds another's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -136,9 +137,15 @@ def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
         bad_weights=bad["common"],
         bad_missing_weights=bad["missing"],
         common_weight=float(weight["common"]),
-        missing_weight=None if bad["missing"] else float(weight["missing"]),
-        outside_weight=None if bad["outside"] else float(weight["outside"]),
+        missing_weight=None if bad["missing"] else finite(weight["missing"]),
+        outside_weight=None if bad["outside"] else finite(weight["outside"]),
     )
+
+
+def finite(weight: float | None) -> float | None:
+    """Return a sum of weights, or None where it is too large for a floating-point number."""
+    number = float(weight or 0.0)
+    return number if math.isfinite(number) else None
 
 
 def check_alignment(

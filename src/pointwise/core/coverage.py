@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -16,9 +17,11 @@ from pointwise.columns import (
     COVERAGE_SHARES,
     IDEAL,
     ITEM,
+    ITEM_SHARES,
     TP,
     VALUE,
     WEIGHT,
+    WEIGHT_SHARES,
     Column,
     Kind,
     keys,
@@ -26,8 +29,9 @@ from pointwise.columns import (
 from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, total
+from pointwise.engines.queries import count, only_row, total
 from pointwise.engines.turns import LateProperty, later
+from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.reading import Inputs
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
@@ -39,8 +43,8 @@ class Coverage(Result):
     """How far the truth and the actual clustering share items.
 
     A weight is None where it is not known, for example that of an actual item when weights are a column of the
-    ideal clustering. *Outside* items are members of the touched actual clusters that the truth does not list.
-    A cluster is *touched* if it holds a common item.
+    ideal clustering, and so is a share of the weight. *Outside* items are members of the touched actual clusters that
+    the truth does not list. A cluster is *touched* if it holds a common item.
     """
 
     ideal_items: int
@@ -89,6 +93,27 @@ class Coverage(Result):
         """Share of the members of touched actual clusters that the truth does not list."""
         return self.outside_items / (self.common_items + self.outside_items)
 
+    @property
+    def common_weight_share(self) -> float | None:
+        """Share of the weight of the ideal items that those have which the actual clustering has."""
+        return _share_of(self.common_weight, self.missing_weight, part=self.common_weight)
+
+    @property
+    def missing_weight_share(self) -> float | None:
+        """Share of the weight of the ideal items that those have which the actual clustering lacks."""
+        return _share_of(self.common_weight, self.missing_weight, part=self.missing_weight)
+
+    @property
+    def outside_weight_share(self) -> float | None:
+        """Share of the weight of the members of touched actual clusters that those have which the truth lacks."""
+        return _share_of(self.common_weight, self.outside_weight, part=self.outside_weight)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether shares of the weight say anything that shares of the items do not."""
+        pairs = zip(ITEM_SHARES, WEIGHT_SHARES, strict=True)
+        return any(says_more(getattr(self, items), getattr(self, weight)) for items, weight in pairs)
+
     def to_dict(self, *, counted: bool = True) -> dict[str, int | float | None]:
         """Return all numbers by name.
 
@@ -116,7 +141,20 @@ class Coverage(Result):
         return Drawing("Coverage", (*keys("name"), Column(VALUE)), rows)
 
 
-_FULL, _SHARED = "_full", "_shared"
+def says_more(items: float, weight: float | None) -> bool:
+    """Tell whether a share of the weight is another than that of the items."""
+    return weight is not None and not math.isclose(items, weight, rel_tol=1e-9)
+
+
+def _share_of(*parts: float | None, part: float | None) -> float | None:
+    """Divide a part by the sum of all parts, where all are known."""
+    known = [each for each in parts if each is not None]
+    if part is None or len(known) < len(parts) or not sum(known):
+        return None
+    return part / sum(known)
+
+
+_FULL, _SHARED, _BAD = "_full", "_shared", "_bad"
 
 
 def _kind_of(name: str) -> Kind:
@@ -150,7 +188,7 @@ class Scope:
         """Count what is common and what is left out, once."""
         self.common.files.check()
         counts, pairs = self.common.counts, self.common.all_pairs
-        outside_items, outside_weight = self._outside()
+        outside_items, outside_weight = self._outside
         is_ideal = pairs.filter(~nw.col(IDEAL).is_null())
         return Coverage(
             ideal_items=self.inputs.rows[0],
@@ -170,46 +208,56 @@ class Scope:
             count_actual_clusters=later(self.engine, lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine)),
         )
 
+    @cached_property
     def _outside(self) -> tuple[int, float | None]:
+        """Count and weigh the members of touched actual clusters that the truth does not list."""
         common = self.common
         if common.keeps_outside:
             members = alignment.touching(alignment.outside_items(common.all_pairs), self.cells)
             counts = alignment.read_counts(self.engine.collect(alignment.count_items(members)).to_pylist())
             return counts.outside, counts.outside_weight
-        members = alignment.touching(self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.cells)
-        items = count(members.select(ACTUAL), self.engine) - common.counts.common
+        others = self._members.join(self.inputs.ideal.frame.select(ITEM), on=ITEM, how="anti")
+        members = alignment.touching(others, self.cells)
+        return count(members.select(ACTUAL), self.engine), self._weigh(members)
+
+    @cached_property
+    def _members(self) -> nw.LazyFrame:
+        """List the members of all actual clusters, with their weights where these are known."""
+        frame, weights = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.inputs.weights
+        if weights is None:
+            return frame
+        return frame.join(weights.frame, on=ITEM, how="left")
+
+    def _weigh(self, members: nw.LazyFrame) -> float | None:
+        """Add up weights; None unless all of them are known."""
         if self.inputs.weight_role is None:
-            return items, float(items)
+            return float(count(members.select(ACTUAL), self.engine))
         if WEIGHT not in members.collect_schema().names():
-            return items, None
-        return items, max(0.0, total(members, WEIGHT, self.engine) - common.counts.common_weight)
+            return None
+        bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0)).alias(_BAD)
+        row = only_row(members.select(WEIGHT, bad).select(nw.col(WEIGHT).sum(), nw.col(_BAD).sum()), self.engine)
+        return None if row[_BAD] else alignment.finite(row[WEIGHT])
 
     def _least_precision(self) -> float | None:
         """Average the precision that items have if whatever else their actual clusters hold does not belong there."""
-        full = self._full_clusters()
-        if full is None:
+        if self._outside[1] is None:
             return None
         dtype = self.cells.collect_schema()[ACTUAL]  # text where items without a cluster got one
-        joined = self.cells.join(full.with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
+        joined = self.cells.join(self._full_clusters().with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
         actual = nw.when(nw.col(_FULL) > nw.col(ACTUAL_WEIGHT)).then(nw.col(_FULL)).otherwise(nw.col(ACTUAL_WEIGHT))
         rows = joined.with_columns(actual.alias(_FULL)).with_columns(
             (nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED)
         )
         return total(rows, _SHARED, self.engine) / total(self.cells, TP, self.engine)
 
-    def _full_clusters(self) -> nw.LazyFrame | None:
+    def _full_clusters(self) -> nw.LazyFrame:
         """Weigh the actual clusters with all of their members."""
         if self.common.keeps_outside:
             pairs = self.common.all_pairs.filter(~nw.col(ACTUAL).is_null())
-            is_known = self.common.counts.outside_weight is not None
-            return pairs.group_by(ACTUAL).agg(nw.col(TP).sum().alias(_FULL)) if is_known else None
-        frame, weights = self.inputs.actual.frame.rename({CLUSTER: ACTUAL}), self.inputs.weights
+            return pairs.group_by(ACTUAL).agg(nw.col(TP).sum().alias(_FULL))
         if self.inputs.weight_role is None:
-            return frame.group_by(ACTUAL).agg(nw.len().cast(nw.Float64).alias(_FULL))
-        if weights is not None:
-            frame = frame.join(weights.frame, on=ITEM, how="inner")
-        is_known = WEIGHT in frame.collect_schema().names()
-        return frame.group_by(ACTUAL).agg(nw.col(WEIGHT).sum().alias(_FULL)) if is_known else None
+            return self._members.group_by(ACTUAL).agg(nw.len().cast(nw.Float64).alias(_FULL))
+        return self._members.group_by(ACTUAL).agg(nw.col(WEIGHT).sum().alias(_FULL))
 
     def _actual_weight(self) -> float | None:
         counts = self.common.counts
@@ -217,12 +265,9 @@ class Scope:
             return float(self.inputs.rows[1])
         if self.common.keeps_outside:
             return _plus(counts.common_weight, counts.outside_weight)
-        frame, weights = self.inputs.actual.frame, self.inputs.weights
-        if weights is not None:
-            frame = frame.join(weights.frame, on=ITEM, how="inner")
-        if WEIGHT not in frame.collect_schema().names():
-            return None
-        return total(frame, WEIGHT, self.engine)
+        if self.inputs.weights is not None and count(self._members.select(ACTUAL), self.engine) > self.inputs.rows[1]:
+            check_repeats(self.inputs.weights, self.engine)  # of items outside the truth, which no join has shown yet
+        return self._weigh(self._members)
 
 
 def _plus(a: float, b: float | None) -> float | None:

@@ -31,6 +31,7 @@ from pointwise.text.values import (
     format_interval,
     format_metric,
     format_share,
+    format_value,
     format_weight,
     name_interval,
 )
@@ -142,11 +143,18 @@ def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     c = evaluation.coverage
     yield "items in both", f"{c.common_items:,}, weight {format_weight(c.common_weight)}"
     yield "of the ideal items", f"{format_share(c.common_share)} of {c.ideal_items:,}; {c.missing_items:,} are missing"
+    if c.is_weighted and c.ideal_weight is not None:
+        missing = f"{format_value(Kind.SHARE, c.missing_weight_share)} is missing"
+        common = format_value(Kind.SHARE, c.common_weight_share)
+        yield "of their weight", f"{common} of {format_weight(c.ideal_weight)}; {missing}"
     yield "of the actual items", f"{format_share(c.common_items / c.actual_items)} of {c.actual_items:,}"
     yield "ideal clusters touched", f"{c.ideal_clusters_touched:,} of {c.ideal_clusters:,}"
     yield "actual clusters touched", f"{c.actual_clusters_touched:,} of {c.actual_clusters:,}"
     share = format_share(c.outside_share)
     yield "their members outside the truth", f"{c.outside_items:,}, which is {share} of their members"
+    if c.is_weighted and c.outside_weight is not None:
+        share = format_value(Kind.SHARE, c.outside_weight_share)
+        yield "weight of these", f"{format_weight(c.outside_weight)}, which is {share} of the weight of their members"
 
 
 def _headlines(evaluation: Evaluation, overall: Overall) -> list[Headline]:

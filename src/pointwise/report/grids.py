@@ -43,8 +43,11 @@ _DEFINITIONS = {
             COVERAGE_SHARES,
             (
                 "share of the ideal items that the actual clustering has",
+                "share of the weight of the ideal items that the actual clustering has",
                 "share of the ideal items that the actual clustering lacks",
+                "share of the weight of the ideal items that the actual clustering lacks",
                 "share of the members of touched actual clusters that the truth does not list",
+                "share of the weight of touched actual clusters that members have which the truth does not list",
             ),
             strict=True,
         )

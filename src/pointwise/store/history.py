@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ITEM_SIZES, ITEMS, WEIGHT, Column, Kind, keys
+from pointwise.columns import ITEM_SHARES, ITEM_SIZES, ITEMS, WEIGHT, WEIGHT_SHARES, Column, Kind, keys, undrawn
+from pointwise.core.coverage import coverage_of, says_more
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.files import as_path, say_why
 from pointwise.engines.queries import from_rows
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _OTHERS = {
-    "runs": tuple(Column(name, Kind.SHARE) for name in ("common_share", "outside_share")),
+    "runs": tuple(
+        Column(name, Kind.SHARE)
+        for name in ("common_share", "common_weight_share", "outside_share", "outside_weight_share")
+    ),
     "diffs": tuple(Column(name, Kind.COUNT) for name in ("baseline_only", "experiment_only")),
 }
 """What is told beside the metrics, by what is listed."""
@@ -60,6 +64,8 @@ def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine
     engine = choose_engine(engine)
     numbers = [*(Column(name, Kind.METRIC) for name in metrics), *others]
     described = (*keys(kind.noun), Column("created"), *ITEM_SIZES[:2], *numbers, Column("problem"))
+    if not any(map(_is_weighted, rows)):
+        described = undrawn(described, WEIGHT_SHARES)
     order = (("created", False), (kind.noun, False))
     return MetricTable(of.capitalize(), from_rows(table, engine), engine, described, order=order)
 
@@ -102,7 +108,17 @@ def _read_run(folder: Path) -> dict[str, Any]:
     with open_folder(folder, RUN, RunManifest, verify=False) as run:
         manifest = run.manifest
     metrics = {name: manifest.overall[name] for name in manifest.metrics}
-    return {"created": manifest.created, "metrics": metrics, **_sizes(manifest), **manifest.coverage}
+    return {
+        "created": manifest.created,
+        "metrics": metrics,
+        **_sizes(manifest),
+        **coverage_of(manifest.coverage).to_dict(),
+    }
+
+
+def _is_weighted(row: Mapping[str, Any]) -> bool:
+    pairs = zip(ITEM_SHARES, WEIGHT_SHARES, strict=True)
+    return any(items in row and says_more(row[items], row[weight]) for items, weight in pairs)
 
 
 def _read_diff(folder: Path) -> dict[str, Any]:
