@@ -75,10 +75,14 @@ def gate(
       pointwise gate runs/monday --min recall=0.9 --slice country --min-items 100
       pointwise gate runs/monday --baseline runs/sunday --max-drop recall=0.005 --max-coverage-drop 0.01
     """
+    on_coverage = {
+        "min_coverage": min_coverage,
+        "min_weight_coverage": min_weight_coverage,
+        "max_coverage_drop": max_coverage_drop,
+        "max_weight_coverage_drop": max_weight_coverage_drop,
+    }
     if is_diff(run):
-        _refuse(
-            run, slice=slices, attributes=attributes, baseline=baseline, max_drop=max_drop, min_coverage=min_coverage
-        )
+        _refuse(run, slice=slices, attributes=attributes, baseline=baseline, max_drop=max_drop, **on_coverage)
         found = _gate_diff(run, read_limits(minimum, "--min"), read_limits(maximum, "--max"), threads)
         _put_gate(found, kind)
         return
@@ -99,10 +103,7 @@ def gate(
             min_items=min_items,
             baseline=before,
             max_drop=read_limits(max_drop, "--max-drop"),
-            min_coverage=min_coverage,
-            min_weight_coverage=min_weight_coverage,
-            max_coverage_drop=max_coverage_drop,
-            max_weight_coverage_drop=max_weight_coverage_drop,
+            **on_coverage,
         )
     _put_gate(found, kind)
 
