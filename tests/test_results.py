@@ -70,6 +70,8 @@ RESULTS: dict[str, Make] = {
     "mistakes": lambda e, _: e.mistakes(),
     "no mistakes": lambda *_: pw.evaluate(ideal=IDEAL, actual=IDEAL).mistakes(),
     "a gate": lambda e, _: pw.gate(e, minimum={"recall": 0.5}, min_coverage=0.5, slices=["kind"]),
+    "a plan": lambda e, _: e.plan("recall", half_width=0.1),
+    "a plan of differences": lambda _, c: c.plan("recall", difference=0.1),
     "variants": lambda _, c: c.by_variant(),
     "deltas": lambda _, c: c.deltas(),
     "deltas of slices": lambda _, c: c.by_slice(),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pointwise.store.history import history
     from pointwise.thresholds.sweeping import Sweep, sweep
     from pointwise.uncertainty.intervals import Interval
+    from pointwise.uncertainty.planning import Plan
 
 __all__ = [
     "METRICS",
@@ -63,6 +64,7 @@ __all__ = [
     "Mistakes",
     "Overall",
     "Part",
+    "Plan",
     "PointwiseError",
     "Questions",
     "Rest",
@@ -124,6 +126,7 @@ _HOMES = {
     "Mistakes": "pointwise.answers.mistakes",
     "Overall": "pointwise.answers.tables",
     "Part": "pointwise.answers.mistakes",
+    "Plan": "pointwise.uncertainty.planning",
     "PointwiseError": "pointwise.errors",
     "Questions": "pointwise.diffs.questions",
     "Rest": "pointwise.answers.mistakes",

@@ -54,6 +54,7 @@ from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.ends import check_confidence
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval
+from pointwise.uncertainty.planning import Goal, Plan, plan_values
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots
@@ -394,6 +395,34 @@ class Evaluation:
         """
         chosen = self._chosen(metrics)
         return bootstrap_values(self.evidence, chosen, resamples=resamples, seed=seed, confidence=self.confidence)
+
+    def plan(
+        self,
+        metrics: Metrics | None = None,
+        *,
+        half_width: float | None = None,
+        bound: float | None = None,
+        confidence: float | None = None,
+    ) -> Plan:
+        """Say how many ideal clusters the truth needs for intervals as narrow as wanted.
+
+        What was labelled so far tells how far clusters vary. The fewer they are, the wider is the range beside each
+        number; a pilot of fifty says little more than an order of magnitude.
+
+        Args:
+            metrics: Names of metrics; by default those of the evaluation.
+            half_width: How wide the intervals may be, to either side on average.
+            bound: Instead of it, a value that the intervals shall leave out, such as a precision of 0.95.
+            confidence: How often the intervals shall hold the true value; by default as in the evaluation.
+        """
+        sampling = self.options.sampling
+        return plan_values(
+            self.evidence,
+            self._chosen(metrics),
+            Goal(half_width, bound),
+            confidence=self.confidence if confidence is None else confidence,
+            drawn=sampling.drawn if sampling else None,
+        )
 
     @property
     def plot(self) -> EvaluationPlots:

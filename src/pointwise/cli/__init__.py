@@ -7,7 +7,19 @@ library inside the function, so that `pointwise --help` stays quick. Then `pytho
 writes the page docs/cli-reference.md anew.
 """
 
-from pointwise.cli import comparing, diffing, evaluating, gating, judging, linking, looking, reporting
+from pointwise.cli import comparing, diffing, evaluating, gating, judging, linking, looking, planning, reporting
 from pointwise.cli.app import app, main
 
-__all__ = ["app", "comparing", "diffing", "evaluating", "gating", "judging", "linking", "looking", "main", "reporting"]
+__all__ = [
+    "app",
+    "comparing",
+    "diffing",
+    "evaluating",
+    "gating",
+    "judging",
+    "linking",
+    "looking",
+    "main",
+    "planning",
+    "reporting",
+]

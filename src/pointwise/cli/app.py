@@ -29,6 +29,7 @@ _ORDER = (
     "coverage",
     "compare",
     "distance",
+    "plan",
     "diff",
     "judge",
     "sample",

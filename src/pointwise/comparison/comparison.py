@@ -59,6 +59,7 @@ from pointwise.comparison.deltas import (
     Row,
     bootstrap_deltas,
     find_deltas,
+    find_moves,
     pair_clusters,
     pair_items,
     paired_columns,
@@ -86,6 +87,7 @@ from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, SHOWN_ROWS
 from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_collected, vary_sums
+from pointwise.uncertainty.planning import POWER, Difference, Plan, plan_differences
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -336,6 +338,49 @@ class Comparison:
         chosen = self._chosen(metrics)
         return bootstrap_deltas(
             self._evidence, pair, chosen, resamples=resamples, seed=seed, confidence=self.confidence
+        )
+
+    def plan(
+        self,
+        metrics: Metrics | None = None,
+        *,
+        difference: float,
+        power: float = POWER,
+        experiment: str | None = None,
+        baseline: str | None = None,
+        tests: int = 1,
+        confidence: float | None = None,
+    ) -> Plan:
+        """Say how many ideal clusters the truth needs to show a difference between two variants.
+
+        What was labelled so far tells how far the changes of clusters vary. The fewer they are, the wider is the range
+        beside each number. At least so many are needed that enough of them change for a verdict.
+
+        Args:
+            metrics: Names of metrics; by default those of the comparison.
+            difference: The least difference that matters, up or down.
+            power: How often it shall be found if it is there.
+            experiment: The one to look at.
+            baseline: What to measure it against; by default that of the comparison, or its first variant.
+            tests: How many such tests are made, such as variants against one baseline: the more, the surer each must
+                be.
+            confidence: How sure a clear change must be; by default as in the comparison.
+        """
+        pair, chosen = self._one_pair(experiment, baseline), self._chosen(metrics)
+        goal = Difference(difference, power, tests)
+        sums = self._sums if chosen == self.metrics else self._stack((), chosen)
+        moves, changes = find_moves(
+            sums, pair, chosen, engine=self.engine, confidence=self.confidence, sample=self._sample
+        )
+        sampling = self[pair.baseline].options.sampling
+        return plan_differences(
+            moves,
+            changes,
+            goal,
+            sample=self._sample,
+            engine=self.engine,
+            confidence=self.confidence if confidence is None else confidence,
+            drawn=sampling.drawn if sampling else None,
         )
 
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:

@@ -66,6 +66,7 @@ from pointwise.uncertainty.intervals import (
     spread,
     two_sided_p_value,
 )
+from pointwise.uncertainty.planning import Change
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import judge
 
@@ -213,6 +214,21 @@ def spread_pairs(
     carry = [n + end for n in names for end in (_UP, _DOWN)]
     groups = (_PAIR, *by)
     return spread(moves, groups, names, engine=engine, confidence=confidence, sample=sample, carry=carry)
+
+
+def find_moves(
+    sums: nw.LazyFrame, pair: Pair, metrics: Sequence[Metric], *, engine: Engine, confidence: float, sample: Sample
+) -> tuple[nw.LazyFrame, list[Change]]:
+    """Return by how much every ideal cluster moves the differences of a pair, and what these are so far."""
+    rows = find_deltas(sums, (), [pair], metrics=metrics, engine=engine, confidence=confidence, sample=sample)
+    moves = engine.checkpoint(pair_influences(sums, (), [pair], metrics=metrics, engine=engine))
+    test = only_row(spread(moves, (), [m.name for m in metrics], confidence=confidence, sample=sample), engine)
+    changes = []
+    for metric, row in zip(metrics, rows, strict=True):
+        found = row[DELTA], row[DELTA + LOW], row[DELTA + HIGH]
+        spread_of = test[metric.name + ERROR], test[metric.name + FREEDOM]
+        changes.append(Change(metric, found, *spread_of, changed=row[UP_CLUSTERS] + row[DOWN_CLUSTERS]))
+    return moves, changes
 
 
 def pair_influences(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pointwise.columns import Column, Kind
@@ -51,7 +52,8 @@ def format_interval(kind: Kind, low: float | None, high: float | None, *, is_nar
     if low is None or high is None:
         return ""
     digits = 3 if is_narrow else 4
-    ends = [format_difference(end) if kind is Kind.DELTA else format_metric(end, digits) for end in (low, high)]
+    write = _WRITERS[kind] if kind in (Kind.DELTA, Kind.COUNT) else partial(format_metric, digits=digits)
+    ends = [write(end) for end in (low, high)]
     return f"[{ends[0]}, {ends[1]}]" if is_narrow else f"{ends[0]} to {ends[1]}"
 
 
