@@ -72,6 +72,7 @@ RESULTS: dict[str, Make] = {
     "a gate": lambda e, _: pw.gate(e, minimum={"recall": 0.5}, min_coverage=0.5, slices=["kind"]),
     "a plan": lambda e, _: e.plan("recall", half_width=0.1),
     "a plan of differences": lambda _, c: c.plan("recall", difference=0.1),
+    "a worksheet": lambda *_: pw.sample_items(OLD, 3, attributes=pa.table(ABOUT)),
     "variants": lambda _, c: c.by_variant(),
     "deltas": lambda _, c: c.deltas(),
     "deltas of slices": lambda _, c: c.by_slice(),

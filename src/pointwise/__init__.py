@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pointwise.thresholds.sweeping import Sweep, sweep
     from pointwise.uncertainty.intervals import Interval
     from pointwise.uncertainty.planning import Plan
+    from pointwise.uncertainty.worksheets import Worksheet, sample_items
 
 __all__ = [
     "METRICS",
@@ -71,6 +72,7 @@ __all__ = [
     "Result",
     "RunError",
     "Sweep",
+    "Worksheet",
     "__version__",
     "charts",
     "cluster_links",
@@ -94,6 +96,7 @@ __all__ = [
     "nearest",
     "read_judgements",
     "read_questions",
+    "sample_items",
     "start_spark",
     "sweep",
 ]
@@ -133,6 +136,7 @@ _HOMES = {
     "Result": "pointwise.results",
     "RunError": "pointwise.errors",
     "Sweep": "pointwise.thresholds.sweeping",
+    "Worksheet": "pointwise.uncertainty.worksheets",
     "charts": "pointwise",
     "cluster_links": "pointwise.inputs.links",
     "col": "narwhals.stable.v2",
@@ -155,6 +159,7 @@ _HOMES = {
     "nearest": "pointwise.comparison.distances",
     "read_judgements": "pointwise.diffs.judgements",
     "read_questions": "pointwise.diffs.questions",
+    "sample_items": "pointwise.uncertainty.worksheets",
     "sweep": "pointwise.thresholds.sweeping",
     "start_spark": "pointwise.engines",
 }

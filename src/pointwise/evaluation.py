@@ -55,6 +55,7 @@ from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.ends import check_confidence
 from pointwise.uncertainty.intervals import CONFIDENCE, Interval
 from pointwise.uncertainty.planning import Goal, Plan, plan_values
+from pointwise.uncertainty.worksheets import find_design
 
 if TYPE_CHECKING:
     from pointwise.charts import EvaluationPlots
@@ -120,8 +121,9 @@ def evaluate(
         sampling: How the ideal clusters of the truth were drawn, to estimate values for all items of the actual
             clustering: "clusters" (each was as likely as any other), "items" (items were drawn, and their whole
             clusters labelled), a column of the truth or a table (of ideal clusters or items) with the `probability`
-            of each ideal cluster to be in the truth; or "complete" (the truth is everything: no intervals). Without
-            it, values are those of the truth itself, and the intervals hold for clusters drawn uniformly.
+            of each ideal cluster to be in the truth; or "complete" (the truth is everything: no intervals). A labelled
+            worksheet of `sample_items` says so itself. Without all that, values are those of the truth itself, and the
+            intervals hold for clusters drawn uniformly.
         drawn: Number of items drawn, for exact probabilities with sampling="items".
         population: With sampling="items" the number of items that were drawn from, by default those of the actual
             clustering; with "clusters" the number of ideal clusters, which makes intervals narrower if the truth has
@@ -200,6 +202,8 @@ def evaluate_inputs(
     evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
     scope = Scope(inputs, common, evidence.cells, engine)
     sees_outside = options.outside == "wrong"
+    if options.sampling is None:
+        options = replace(options, sampling=find_design(inputs, engine))
     if options.sampling is None:
         sample = Sample(sees_outside=sees_outside)
     else:
@@ -344,14 +348,16 @@ class Evaluation:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
 
         Averages over items (B-cubed, element similarity) follow the policies; the others are of the common items, and
-        members outside the truth do not count in them.
+        members outside the truth do not count in them. Where it is known how the truth was drawn, those of pairs and
+        B-cubed are estimated for all items, with standard errors and intervals, and the others are left out, because a
+        sample of clusters does not tell them.
 
         Args:
             beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
             pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
                 as if every item were there as often as its weight says ("replication").
         """
-        return tabulate_related(self.evidence, beta=beta, pairs=pairs)
+        return tabulate_related(self.evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
     def with_attributes(self, attributes: Any, *, item: Columns | None = None) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.

@@ -20,6 +20,7 @@ INTERRUPTED = 130
 _ORDER = (
     "demo",
     "evaluate",
+    "sample",
     "cluster",
     "sweep",
     "show",

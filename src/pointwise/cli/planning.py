@@ -1,4 +1,4 @@
-"""Commands about labelling: plan, which says how many clusters to label."""
+"""Commands about labelling: sample, which draws the items, and plan, which says how many clusters it takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pointwise.cli import options, output
+from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.looking import is_comparison, opened
@@ -78,3 +78,63 @@ def plan(
         with opened(run) as evaluation:
             found = evaluation.plan(chosen, half_width=half_width, bound=bound, confidence=confidence)
     output.put_result(found, kind)
+
+
+@app.command()
+def sample(
+    actual: Annotated[
+        str, typer.Argument(metavar="ACTUAL", help="The clustering to be evaluated: a file, a folder or a glob.")
+    ],
+    *,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, metavar="N", help="How many items to draw.")],
+    path: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The worksheet to write: .csv, .parquet or .jsonl.")
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed draws the same items.")] = 0,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Draw in proportion to this column, of any table.")
+    ] = None,
+    weights: options.Weights = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option("--attributes", metavar="FILE", help="Items and what the worksheet shall show of them."),
+    ] = None,
+    header: options.Header = True,
+    memory_limit: options.MemoryLimit = None,
+    threads: options.Threads = None,
+    engine: options.EngineName = options.EngineKind.duckdb,
+    master: options.Master = None,
+    conf: options.Conf = None,
+) -> None:
+    """Draw items whose clusters to label, and write a worksheet of them.
+
+    Fill in the cluster of every item, and add a row for every other item of the same cluster. The worksheet is then a
+    truth, which says itself how it was drawn.
+
+    \b
+    Example:
+      pointwise sample clusters.parquet --number 200 --attributes about.parquet -o worksheet.csv
+      pointwise evaluate worksheet.csv clusters.parquet --outside wrong
+    """
+    from pointwise.text.values import format_count
+    from pointwise.uncertainty.worksheets import sample_items
+
+    with progress("reading", "writing"), stdin.files(actual, weights, attributes) as (clusters, weighed, known):
+        sheet = sample_items(
+            clusters,
+            number,
+            item=options.read_plain(item, "--item"),
+            cluster=options.read_plain(cluster, "--cluster"),
+            weight=weight,
+            weights=weighed,
+            attributes=known,
+            seed=seed,
+            header=header,
+            memory_limit=memory_limit,
+            threads=threads,
+            engine=options.choose_engine(engine, master, conf),
+        )
+        sheet.write(path)
+    output.say(f"Wrote {format_count(len(sheet), 'item')} of {sheet.sampling.population:,} to {path}.")

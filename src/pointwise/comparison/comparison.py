@@ -415,7 +415,7 @@ class Comparison:
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
-        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs)
+        return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
     def distances(self) -> DistanceMatrix:
         """Measure how far the variants lie apart (Jaccard), on the items of the truth that all of them have."""

@@ -222,7 +222,8 @@ def find_moves(
     """Return by how much every ideal cluster moves the differences of a pair, and what these are so far."""
     rows = find_deltas(sums, (), [pair], metrics=metrics, engine=engine, confidence=confidence, sample=sample)
     moves = engine.checkpoint(pair_influences(sums, (), [pair], metrics=metrics, engine=engine))
-    test = only_row(spread(moves, (), [m.name for m in metrics], confidence=confidence, sample=sample), engine)
+    names = [m.name for m in metrics]
+    (test,) = spread(moves, (), names, engine=engine, confidence=confidence, sample=sample)
     changes = []
     for metric, row in zip(metrics, rows, strict=True):
         found = row[DELTA], row[DELTA + LOW], row[DELTA + HIGH]

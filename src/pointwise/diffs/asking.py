@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pointwise.diffs.judgements import DERIVED, Judgement, Judgements, make_judgement
 from pointwise.diffs.questions import Question, Questions
-from pointwise.diffs.sampling import uniform
+from pointwise.engines.chance import uniform
 
 OVERLAP = 0.15  # of the questions that are asked of a second judge
 REPEATS = 0.03  # of the questions that are asked of the same judge again

@@ -17,8 +17,9 @@ from pointwise.core.evidence import Evidence
 from pointwise.diffs.changes import fetch_records
 from pointwise.diffs.closure import pair_of
 from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
-from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet, uniform
+from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet
 from pointwise.diffs.strata import STRATA, Masses
+from pointwise.engines.chance import uniform
 from pointwise.engines.files import whole_file
 from pointwise.errors import NotFoundError, RunError, UsageError
 from pointwise.store.manifest import DiffManifest, now, read_manifest

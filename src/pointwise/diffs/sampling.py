@@ -1,14 +1,12 @@
 """Sampling: pairs of items drawn in proportion to what they weigh, the same on every engine.
 
-A number between 0 and 1 that only a text decides takes the place of a random number, so that the order of rows, threads
-and partitions do not matter. Listing all rows for every draw would be too much. So rows are hashed into buckets, the
-few sums per bucket come to the driver, which draws a bucket, and only the rows of that bucket compete for the draw: the
-one with the least -ln(u) / mass wins, which happens in proportion to its mass.
+Numbers that texts decide take the place of random ones (`engines.chance`). Listing all rows for every draw would be too
+much. So rows are hashed into buckets, the few sums per bucket come to the driver, which draws a bucket, and only the
+rows of that bucket race for the draw.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +32,7 @@ from pointwise.columns import (
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, mass_column, weigh_pairs
 from pointwise.engines.base import Engine
+from pointwise.engines.chance import uniform, with_score, with_uniform
 from pointwise.engines.queries import from_rows
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 _BUCKETS = 10_000  # of all cells
 _FEW_BUCKETS = 1_000  # of the rows of one group
 _LABEL, _BUCKET, _WITHOUT = "_label", "_bucket", "_without"
-_KEY, _MASS, _TEXT, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_text", "_uniform", "_score", "_least"
+_KEY, _MASS, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_uniform", "_score", "_least"
 _STRATUM, _UNION, _ROWS, _OWN, _ITEM = "_stratum", "_union", "_rows", "_own", "_item"
 
 SHEET = "sheet"
@@ -52,12 +51,6 @@ _SIDES = {SPLIT: (IDEAL, ACTUAL), MERGE: (ACTUAL, IDEAL)}  # where a pair is tog
 _SIZES = (TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, _UNION, ITEMS, IDEAL_ITEMS, ACTUAL_ITEMS)
 
 Row = Mapping[str, Any]
-
-
-def uniform(text: str) -> float:
-    """Return the number between 0 and 1 that a text decides, as engines do."""
-    digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-    return (int(digest[:13], 16) + 0.5) / 16**13
 
 
 @dataclass(frozen=True)
@@ -285,9 +278,9 @@ class Sampler:
 
     def _into_buckets(self, frame: nw.LazyFrame, by: tuple[str, ...], buckets: int) -> _Rows:
         """Hash rows into buckets by their keys, and hold them."""
-        hashed = self._hashed(frame, nw.lit(f"{self.seed}|"), nw.col(_KEY))
+        hashed = with_uniform(frame, self._engine, _UNIFORM, nw.lit(f"{self.seed}|"), nw.col(_KEY))
         bucket = (nw.col(_UNIFORM) * buckets).floor().cast(nw.Int64).alias(_BUCKET)
-        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_TEXT, _UNIFORM)), by, buckets)
+        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_UNIFORM)), by, buckets)
 
     def _choose(self, rows: _Rows, draws: Sequence[_Draw], step: str) -> dict[str, Row]:
         """Draw one row per draw, in proportion to its mass among the rows of its group."""
@@ -300,8 +293,8 @@ class Sampler:
         rivals = rows.frame.join(chosen, on=[*rows.by, _BUCKET], how="inner")
         rivals = rivals.filter(nw.col(_WITHOUT).is_null() | (nw.col(_KEY) != nw.col(_WITHOUT)))
         salt = nw.lit(f"{self.seed}|{self.round}|{step}|")
-        rivals = self._hashed(rivals, salt, nw.col(_LABEL), nw.lit("|"), nw.col(_KEY))
-        return self._first_per_draw(rivals.with_columns((-nw.col(_UNIFORM).log() / nw.col(_MASS)).alias(_SCORE)))
+        rivals = with_uniform(rivals, self._engine, _UNIFORM, salt, nw.col(_LABEL), nw.lit("|"), nw.col(_KEY))
+        return self._first_per_draw(with_score(rivals, _UNIFORM, _MASS, _SCORE))
 
     def _choose_bucket(self, draw: _Draw, group: _Group, buckets: int, step: str) -> int:
         """Draw a bucket of the draw's group in proportion to its mass, without the row that cannot be drawn."""
@@ -315,10 +308,6 @@ class Sampler:
         winners = held.join(least, on=_LABEL, how="inner").filter(nw.col(_SCORE) == nw.col(_LEAST))
         found = self._engine.collect(winners).to_pylist()
         return {row[_LABEL]: row for row in sorted(found, key=lambda row: str(row[_KEY]), reverse=True)}
-
-    def _hashed(self, frame: nw.LazyFrame, *parts: nw.Expr) -> nw.LazyFrame:
-        texts = frame.with_columns(nw.concat_str(list(parts)).alias(_TEXT))
-        return self._engine.uniform(texts, _TEXT, _UNIFORM)
 
     @property
     def _engine(self) -> Engine:

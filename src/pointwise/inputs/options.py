@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -57,6 +58,8 @@ class Sampling:
         drawn: Number of items drawn.
         population: Number of ideal clusters ("clusters", per stratum if there are strata) or items in the population.
         strata: Column of the truth: within its values clusters were drawn by themselves.
+        weight: Column that items were drawn in proportion to, if not all were as likely.
+        rate: With which rate items were drawn per weight: a cluster of weight w has 1 - exp(-rate w).
     """
 
     how: str
@@ -64,9 +67,13 @@ class Sampling:
     drawn: int | None = None
     population: int | Mapping[str, int] | None = None
     strata: str | None = None
+    weight: str | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
+        if (self.weight is None) != (self.rate is None) or (self.rate is not None and not 0 < self.rate < math.inf):
+            raise UsageError(f"Items drawn by {self.weight!r} need a rate above 0, and {self.rate!r} is none.")
         if self.drawn is not None and (self.how != "items" or self.drawn < 1):
             raise UsageError(f"drawn={self.drawn!r} is the number of items drawn, which goes with sampling='items'.")
         if self.strata is not None and self.how != "clusters":

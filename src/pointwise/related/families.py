@@ -64,12 +64,22 @@ def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str
     Raises:
         UsageError: Weights that are less than 1 are to be numbers of copies.
     """
-    if pairs == "replication" and sums.lightest < 1:
+    if pairs == "replication":
+        check_copies(sums.lightest)
+    return {row.name: float(row.formula(sums, beta)) for row in definitions(pairs)}
+
+
+def check_copies(lightest: float) -> None:
+    """Refuse weights that cannot be numbers of copies, given the least mean weight of the items of a cell.
+
+    Raises:
+        UsageError: There are weights below 1.
+    """
+    if lightest < 1:
         raise UsageError(
-            f"There are items with a weight below 1 (a cell has a mean weight of {sums.lightest:g}). "
+            f"There are items with a weight below 1 (a cell has a mean weight of {lightest:g}). "
             "With pairs='replication' a weight is a number of copies: use pairs='product' for other weights."
         )
-    return {row.name: float(row.formula(sums, beta)) for row in definitions(pairs)}
 
 
 def definitions(pairs: Pairs = "counts") -> tuple[RelatedMetric, ...]:

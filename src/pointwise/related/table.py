@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from pointwise.answers.tables import MetricTable
@@ -10,8 +12,10 @@ from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
     ACTUAL_WEIGHT,
+    HIGH,
     IDEAL,
     ITEMS,
+    LOW,
     MEANING,
     METRIC,
     SQUARES,
@@ -21,12 +25,15 @@ from pointwise.columns import (
     Column,
     Kind,
     keys,
+    with_ends,
 )
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
-from pointwise.related.families import definitions, relate
+from pointwise.related.estimates import STANDARD_ERROR, estimate_related
+from pointwise.related.families import RELATED, check_options, definitions, relate
 from pointwise.related.sums import Pairs
 from pointwise.results import as_table
+from pointwise.uncertainty.intervals import CONFIDENCE
 
 _ORDER = "_order"
 
@@ -42,23 +49,58 @@ def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "cou
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
 
 
-def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs) -> MetricTable:
-    """List the metrics of other families, one row each."""
+def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE) -> MetricTable:
+    """List the metrics of other families, one row each; of a sampled truth those that it can estimate, with errors."""
+    if evidence.sample.clusters is not None:
+        return _tabulate_estimates(evidence, beta=beta, pairs=pairs, confidence=confidence)
     values = related_values(evidence, beta=beta, pairs=pairs)
     meanings = {row.name: row.summary for row in definitions(pairs)}
     rows = [{METRIC: name, VALUE: value, MEANING: meanings[name]} for name, value in values.items()]
     return _tabulate(rows, (*keys(METRIC), Column(VALUE, Kind.METRIC), Column(MEANING)), evidence)
 
 
-def tabulate_related_variants(variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs) -> MetricTable:
-    """List the metrics of other families, one row per variant."""
+def _tabulate_estimates(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float) -> MetricTable:
+    check_options(beta=beta, pairs=pairs)
+    found = estimate_related(evidence, pairs=pairs, confidence=confidence)
+    rows = [
+        {METRIC: name, VALUE: e.value, VALUE + LOW: e.low, VALUE + HIGH: e.high, STANDARD_ERROR: e.standard_error}
+        | {MEANING: RELATED[name].summary}
+        for name, e in found.items()
+    ]
+    values = (*with_ends(Column(VALUE, Kind.METRIC)), Column(STANDARD_ERROR, Kind.METRIC))
+    return _tabulate(rows, (*keys(METRIC), *values, Column(MEANING)), evidence, confidence=confidence)
+
+
+def tabulate_related_variants(
+    variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE
+) -> MetricTable:
+    """List the metrics of other families, one row per variant; of a sampled truth those that it can estimate."""
+    first = next(iter(variants.values()))
+    if first.sample.clusters is not None:
+        return _tabulate_estimated_variants(variants, beta=beta, pairs=pairs, confidence=confidence)
     rows = [{VARIANT: n} | related_values(e, beta=beta, pairs=pairs) for n, e in variants.items()]
     described = (*keys(VARIANT), *(Column(name, Kind.METRIC) for name in list(rows[0])[1:]))
-    return _tabulate(rows, described, next(iter(variants.values())))
+    return _tabulate(rows, described, first)
 
 
-def _tabulate(rows: list[dict[str, Any]], described: tuple[Column, ...], evidence: Evidence) -> MetricTable:
+def _tabulate_estimated_variants(
+    variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs, confidence: float
+) -> MetricTable:
+    check_options(beta=beta, pairs=pairs)
+    rows: list[dict[str, Any]] = []
+    for variant, evidence in variants.items():
+        found = estimate_related(evidence, pairs=pairs, confidence=confidence)
+        ends = ({name: e.value, name + LOW: e.low, name + HIGH: e.high} for name, e in found.items())
+        rows.append(reduce(operator.or_, ends, {VARIANT: variant}))
+    values = [column for name in found for column in with_ends(Column(name, Kind.METRIC))]
+    return _tabulate(rows, (*keys(VARIANT), *values), evidence, confidence=confidence)
+
+
+def _tabulate(
+    rows: list[dict[str, Any]], described: tuple[Column, ...], evidence: Evidence, *, confidence: float = CONFIDENCE
+) -> MetricTable:
     table = as_table([row | {_ORDER: n} for n, row in enumerate(rows)], [*described, Column(_ORDER)])
     frame = from_rows(table, evidence.engine)
     order = ((_ORDER, False),)
-    return MetricTable("Related metrics", frame, evidence.engine, described, order=order, limit=len(rows))
+    title = evidence.sample.title("Related metrics")
+    return MetricTable(title, frame, evidence.engine, described, order, limit=len(rows), confidence=confidence)

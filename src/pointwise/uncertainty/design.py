@@ -15,7 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from pointwise.columns import CLUSTER, IDEAL, ITEM, ITEMS, inside
+from pointwise.columns import CLUSTER, IDEAL, ITEM, ITEMS, WEIGHT, inside
 from pointwise.core.confusion import Totals
 from pointwise.core.coverage import Coverage
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
@@ -80,6 +80,8 @@ def draw_up(
         drawn = _given_probabilities(sampling, given, inputs, engine)
     elif sampling.strata is not None:
         drawn = _within_strata(sampling, sampling.strata, inputs, engine)
+    elif sampling.weight is not None and sampling.rate is not None:
+        drawn = _drawn_by_weight(sampling.weight, sampling.rate, inputs, engine)
     elif sampling.how == "items":
         drawn = _drawn_by_items(clusters, number, population.items, sampling.drawn, engine)
     else:
@@ -94,7 +96,8 @@ def draw_up(
 
 def _say(sampling: Sampling) -> str:
     if sampling.how == "items":
-        return "drawn by items" + (f" ({sampling.drawn:,} items drawn)" if sampling.drawn else "")
+        weight = f" by {sampling.weight}" if sampling.weight else ""
+        return "drawn by items" + (f" ({sampling.drawn:,} items drawn{weight})" if sampling.drawn else "")
     if sampling.how == "probabilities":
         return "drawn with given probabilities"
     if isinstance(sampling.population, Mapping):
@@ -149,6 +152,33 @@ def _drawn_by_items(clusters: nw.LazyFrame, number: int, items: int, drawn: int 
     missed = {size: log_miss(size, items, drawn) for size in sizes}
     rows = [{ITEMS: n, EXPANSION: -1 / math.expm1(log), REST: math.exp(log)} for n, log in missed.items()]
     return clusters.join(from_rows(rows, engine), on=ITEMS, how="inner")
+
+
+def _drawn_by_weight(column: str, rate: float, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
+    """Find the probability that one of a cluster's items was drawn, by what the items weigh together."""
+    tables = (inputs.attributes, inputs.actual, inputs.ideal, inputs.weights)
+    table = next((t for t in tables if t is not None and column in t.source.columns), None)
+    if table is None:
+        raise MissingColumnError(
+            f"The items of the truth were drawn by their {column!r}, and no table has a column {column!r}. Give the "
+            "one that they were drawn with, such as attributes=...."
+        )
+    truth = inputs.ideal.frame.select(ITEM, CLUSTER)
+    weighed = with_columns(table, [column], engine, like=truth).frame
+    rows = truth.join(weighed, on=ITEM, how="left").with_columns(nw.col(inside(column)).cast(nw.Float64).alias(WEIGHT))
+    lacking = rows.filter(nw.col(WEIGHT).is_null())
+    if count(lacking.head(1), engine):
+        raise InputError(
+            f"Items of the truth without {column!r}, which they were drawn by: {examples(lacking, engine)}."
+        )
+    reach = rows.group_by(CLUSTER).agg(nw.col(WEIGHT).sum()).with_columns((nw.col(WEIGHT) * rate).alias(_REACH))
+    small = nw.col(_REACH) * (1 - nw.col(_REACH) * 0.5)  # where the exponential function would lose digits
+    chance = nw.when(nw.col(_REACH) < _TINY).then(small).otherwise(1 - (0.0 - nw.col(_REACH)).exp())
+    reach = reach.with_columns(chance.alias(PROBABILITY))
+    return reach.with_columns((1 / nw.col(PROBABILITY)).alias(EXPANSION), (1 - nw.col(PROBABILITY)).alias(REST))
+
+
+_REACH, _TINY = "_reach", 1e-6
 
 
 def log_miss(size: int, items: int, drawn: int) -> float:

@@ -34,17 +34,8 @@ from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_confidence, format_count
 from pointwise.uncertainty.bootstrap import find_ends
-from pointwise.uncertainty.intervals import (
-    ERROR,
-    FREEDOM,
-    INFLUENCE,
-    SQUARE,
-    check_confidence,
-    explain_absence,
-    find_influences,
-    may_be_bounded,
-    spread,
-)
+from pointwise.uncertainty.ends import ERROR, FREEDOM, SQUARE, check_confidence, may_be_bounded
+from pointwise.uncertainty.intervals import INFLUENCE, explain_absence, find_influences, spread
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import ENOUGH
 
@@ -310,12 +301,12 @@ def plan_values(
     squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
     rows = find_influences(sums, (), metrics).with_columns(*squares)
     carry = [*weights, *(weight + SQUARE for weight in weights)]
-    tests = only_row(spread(rows, (), names, confidence=confidence, sample=sample, carry=carry), engine)
+    (tests,) = spread(rows, (), names, engine=engine, confidence=confidence, sample=sample, carry=carry)
     pilot = read_pilot(rows, names, sample=sample, engine=engine)
     needs = []
     for metric in metrics:
         value = values[metric.name]
-        found = _need(metric, value, tests, pilot, goal, sample=sample, engine=engine, confidence=confidence)
+        found = _need(metric, value, tests, pilot, goal, sample=sample, confidence=confidence)
         needs.append(with_items(*found, drawn, pilot))
     words = f"{format_confidence(confidence)} {goal.words}"
     return Plan(words, pilot.clusters, tuple(needs), _say_range(pilot, needs))
@@ -335,7 +326,6 @@ def _need(
     goal: Goal,
     *,
     sample: Sample,
-    engine: Engine,
     confidence: float,
 ) -> tuple[Need, float]:
     """Find the least effort after which the interval of a metric reaches the goal."""
@@ -354,7 +344,7 @@ def _need(
             criticals = [critical_value(confidence, df) for df in pilot.freedom(freedom, efforts)]
             reach = list(np.array(criticals) * error * factor * pilot.shrink(metric.name, efforts))
         column = [value] * len(efforts)
-        found = find_ends(metric, column, reach, light.tolist(), engine=engine, confidence=confidence, sample=sample)
+        found = find_ends(metric, column, reach, light.tolist(), confidence=confidence, sample=sample)
         return np.array(found[0], dtype=float), np.array(found[1], dtype=float)
 
     def effort_at(factor: float) -> float:
