@@ -11,17 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
+
 from pointwise.columns import NUMBERS, Column, Kind
 from pointwise.engines import Engine, start_engine
-from pointwise.engines.files import as_path, is_address, whole_file
+from pointwise.engines.files import as_path, is_address, target_of, whole_file
 from pointwise.engines.queries import from_rows
+from pointwise.errors import UsageError
 from pointwise.text.drawing import Drawing
+from pointwise.text.formulas import BEGINS, GUARD, NUMBER, guard
 from pointwise.text.markdown import draw_markdown
 from pointwise.text.notebook import draw_html
 from pointwise.text.terminal import draw_table
 
 if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -63,14 +66,20 @@ class Result(ABC):
 
         return pl.DataFrame(self.to_arrow())
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl. It appears when it is complete."""
+    def write(self, path: str | os.PathLike[str], *, guard_formulas: bool = False) -> None:
+        """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl. It appears when it is complete.
+
+        Args:
+            path: The file to write.
+            guard_formulas: Whether to put an apostrophe in front of text in a CSV file that a spreadsheet would take
+                for a formula: what begins with =, +, -, @, a tab or a line break and is not a number.
+        """
         table = self.to_arrow()
         numbered = table.append_column(_ROW, [range(len(table))])
         engine = start_engine()
         try:
             frame = from_rows(numbered, engine).sort(_ROW)
-            write_frame(frame.select(*table.column_names), path, engine)
+            write_frame(frame.select(*table.column_names), path, engine, guard_formulas=guard_formulas)
         finally:
             engine.close()
 
@@ -98,13 +107,41 @@ class Result(ABC):
         return draw_html(self.drawing())
 
 
-def write_frame(frame: nw.LazyFrame, path: str | os.PathLike[str], engine: Engine) -> None:
+def write_frame(
+    frame: nw.LazyFrame, path: str | os.PathLike[str], engine: Engine, *, guard_formulas: bool = False
+) -> None:
     """Compute a frame into a file, which appears when it is complete; an address is left to the engine."""
+    if guard_formulas:
+        check_guard(path)
+        frame = _guarded(frame)
     if is_address(as_path(path)):
         engine.write(frame, os.fspath(path))
         return
     with whole_file(path) as unfinished:
         engine.write(frame, unfinished)
+
+
+def check_guard(path: str | os.PathLike[str]) -> None:
+    """Refuse to guard formulas in a file that has none.
+
+    Raises:
+        UsageError: It is not a CSV file.
+    """
+    if target_of(as_path(path)).ending != ".csv":
+        raise UsageError(f"guard_formulas=True is for CSV, which spreadsheets open: {str(path)!r} is none.")
+
+
+def _guarded(frame: nw.LazyFrame) -> nw.LazyFrame:
+    """Put an apostrophe in front of names and text that a spreadsheet would take for a formula."""
+    texts = [name for name, dtype in frame.collect_schema().items() if isinstance(dtype, nw.String)]
+    cells = [nw.when(_is_formula(name)).then(nw.concat_str([nw.lit(GUARD), nw.col(name)])) for name in texts]
+    guarded = [cell.otherwise(nw.col(name)).alias(name) for cell, name in zip(cells, texts, strict=True)]
+    names = {name: guard(name) for name in frame.collect_schema().names() if guard(name) != name}
+    return frame.with_columns(*guarded).rename(names)
+
+
+def _is_formula(column: str) -> nw.Expr:
+    return nw.col(column).str.contains(BEGINS) & ~nw.col(column).str.contains(NUMBER)
 
 
 def as_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:

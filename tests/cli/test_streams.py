@@ -14,6 +14,7 @@ import pytest
 
 import pointwise as pw
 from pointwise.cli import app
+from pointwise.cli.options import Format
 from pointwise.cli.output import draw_csv
 
 ESCAPE = "\x1b[31mred\x07"
@@ -77,9 +78,9 @@ def test_a_pipe_gets_the_data_as_it_is(run, capsys):
 
 def test_csv_quotes_whatever_ends_a_line():
     rows = [{"id": text} for text in ("a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a")]
-    written = draw_csv(rows, ["id"])
+    written = draw_csv(rows, ["id"], Format.csv)
     assert [row["id"] for row in csv.DictReader(io.StringIO(written, newline=""))] == [row["id"] for row in rows]
-    assert "\r" not in draw_csv([{"id": "plain"}], ["id"])
+    assert "\r" not in draw_csv([{"id": "plain"}], ["id"], Format.csv)
 
 
 def test_a_full_disk_is_one_clear_line():

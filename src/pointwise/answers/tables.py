@@ -177,13 +177,18 @@ class MetricTable(Result):
         rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
         return rows
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: str | os.PathLike[str], *, guard_formulas: bool = False) -> None:
         """Write the rows to a file that ends in .parquet, .csv, .json or .jsonl, whatever their number.
 
         The file appears when it is complete. On Spark, Parquet is a folder of parts, and its path may be an address
         that the cluster can write to, such as `s3a://lake/items.parquet`.
+
+        Args:
+            path: The file to write.
+            guard_formulas: Whether to put an apostrophe in front of text in a CSV file that a spreadsheet would take
+                for a formula: what begins with =, +, -, @, a tab or a line break and is not a number.
         """
-        write_frame(self.lazy(), path, self.engine)
+        write_frame(self.lazy(), path, self.engine, guard_formulas=guard_formulas)
 
     def __len__(self) -> int:
         """Count the rows."""

@@ -147,9 +147,9 @@ def draw_comparison(
     if kind is Format.json:
         rows: dict[str, Any] = {name: table.to_dicts() for name, table in tables.items()}
         return output.draw_json({"notes": list(comparison.notes), "baseline": comparison.baseline, **rows})
-    if kind is Format.csv:
+    if kind.is_csv:
         asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
-        return output.draw_csv(asked.to_dicts(), asked.columns)
+        return output.draw_csv(asked.to_dicts(), asked.columns, kind)
     from pointwise.text.terminal import wrap
 
     parts = [wrap(f"Note: {translate(note)}") for note in comparison.notes]

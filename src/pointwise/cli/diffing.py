@@ -135,9 +135,9 @@ def draw_diff(diff: Diff, kind: Format, *, limit: int | None) -> str:
         whole |= {"bounds": {name: list(ends) for name, ends in diff.overall.bounds.items()}}
         whole |= {"lineage": lineage.to_dicts(), "changes": changes.to_dicts()}
         return output.draw_json(whole | {"slices": slices.to_dicts() if slices else []})
-    if kind is Format.csv:
+    if kind.is_csv:
         rows = slices or diff.overall
-        return output.draw_csv(rows.to_dicts(), rows.columns)
+        return output.draw_csv(rows.to_dicts(), rows.columns, kind)
     from pointwise.text.terminal import wrap
 
     extent = str(diff.extent) if kind is Format.markdown else wrap(str(diff.extent))

@@ -139,10 +139,10 @@ def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool =
         return "\n\n".join([_bullets(evaluation), *(result.to_markdown() for result in results)])
     rows = slices.to_dicts() if slices else []
     values = {row[METRIC]: row[VALUE] for row in related.to_dicts()} if related else {}
-    if kind is Format.csv:
+    if kind.is_csv:
         overall = _overall_row(evaluation) | values
         keys = [c for c in slices.columns if c not in overall] if slices else [SLICE, VALUE]
-        return output.draw_csv([{SLICE: "overall"} | overall, *rows], [*keys, *overall])
+        return output.draw_csv([{SLICE: "overall"} | overall, *rows], [*keys, *overall], kind)
     whole = describe_evaluation(evaluation, counted=False) | {"slices": rows}
     return output.draw_json(whole | {"related": values} if related else whole)
 

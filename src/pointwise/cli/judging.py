@@ -162,7 +162,7 @@ def status(diff: options.StoredDiff, *, kind: options.FormatOption = Format.tabl
         output.put_text(output.draw_json(standing.to_dict() | {"agreement": agreement.to_dict()}))
         return
     output.put_result(standing, kind)
-    if agreement.judges and kind is not Format.csv:
+    if agreement.judges and not kind.is_csv:
         output.put_text("\n" + output.draw(agreement.drawing(), kind))
 
 
@@ -198,6 +198,7 @@ def export_(
     everything: Annotated[
         bool, typer.Option("--all", help="Write all questions, not only those that nobody has answered.")
     ] = False,
+    guard_formulas: options.GuardFormulas = False,
 ) -> None:
     """Write questions to a file with room for answers, for a spreadsheet, a labelling service or a model.
 
@@ -209,7 +210,7 @@ def export_(
 
     _, questions, judgements = _read(diff)
     wanted = [q for q in questions if everything or q.number not in judgements.reached]
-    number = export_questions(wanted, Path(path))
+    number = export_questions(wanted, Path(path), guard_formulas=guard_formulas)
     output.say(f"Wrote {format_count(number, 'question')} to {path}.")
 
 

@@ -34,6 +34,7 @@ def cluster(
     items: options.LinkItems = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    guard_formulas: options.GuardFormulas = False,
 ) -> None:
     """Cluster items by the links between them: a cluster is a connected component.
 
@@ -45,12 +46,13 @@ def cluster(
       pointwise cluster pairs.parquet --left a --right b --score probability --threshold 0.9 -o clusters.parquet
       pointwise cluster judged.csv --answer same -o truth.csv
     """
-    from pathlib import Path
-
     from pointwise.engines import start_engine
-    from pointwise.engines.files import whole_file
     from pointwise.engines.queries import from_rows
     from pointwise.inputs.links import cluster_links
+    from pointwise.results import check_guard, write_frame
+
+    if guard_formulas:
+        check_guard(path)
 
     ends: dict[str, Any] = {"left": options.read_plain(left, "--left"), "right": options.read_plain(right, "--right")}
     with progress("reading", "writing"), stdin.files(links, items) as (pairs, alone):
@@ -65,8 +67,7 @@ def cluster(
             contradictions=contradictions,
             engine=engine,
         )
-        with whole_file(Path(path)) as unfinished:
-            engine.write(from_rows(table, engine), unfinished)
+        write_frame(from_rows(table, engine), path, engine, guard_formulas=guard_formulas)
     clusters = len(table["cluster"].unique())
     found = f"{format_count(len(table), 'item')} in {format_count(clusters, 'cluster')}"
     output.say(f"Wrote {found} to {path}.")

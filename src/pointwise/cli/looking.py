@@ -177,8 +177,8 @@ def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ..
     row = evaluation.overall.to_dict()
     if kind is Format.table:
         output.put_text(draw_overall(evaluation))
-    elif kind is Format.csv:  # the one row of a level that has one
-        output.put_text(output.draw_csv([row], list(row)))
+    elif kind.is_csv:  # the one row of a level that has one
+        output.put_text(output.draw_csv([row], list(row), kind))
     else:
         output.put_result(evaluation.overall, kind, whole=describe_evaluation(evaluation, counted=True))
 
@@ -269,8 +269,8 @@ def mistakes(
     """
     with opened(run, threads=threads) as evaluation:
         found = evaluation.mistakes(limit, kind=which.value)
-        if kind is Format.csv:
-            output.put_text(output.draw_csv(_as_rows(found), [*found.columns, _NUMBER]))
+        if kind.is_csv:
+            output.put_text(output.draw_csv(_as_rows(found), [*found.columns, _NUMBER], kind))
             return
         rest = [asdict(rest) for rest in found.rest]
         whole = {"rates": dict(found.rates), "mistakes": found.to_dicts(), "rest": rest}

@@ -28,7 +28,13 @@ class Format(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    guarded_csv = "guarded-csv"  # no spreadsheet takes a cell for a formula
     markdown = "markdown"
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is CSV, guarded or not."""
+        return self in (Format.csv, Format.guarded_csv)
 
 
 class EngineKind(StrEnum):
@@ -105,7 +111,19 @@ Stored = Annotated[
 ]
 FormatOption = Annotated[
     Format,
-    typer.Option("--format", "-f", help="How to write the result to standard output.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--format",
+        "-f",
+        help="How to write the result to standard output. In guarded-csv an apostrophe stands before text that a "
+        "spreadsheet would take for a formula.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+GuardFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--guard-formulas", help="In CSV, put an apostrophe before text that a spreadsheet would take for a formula."
+    ),
 ]
 Metrics = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise.cli.options import Format
 from pointwise.cli.streams import put_text, say
+from pointwise.text.formulas import guard
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
@@ -45,8 +46,8 @@ def put_result(result: Result, kind: Format, *, whole: Any = None) -> None:
     """
     if kind is Format.json:
         put_text(draw_json(result.to_dicts() if whole is None else whole))
-    elif kind is Format.csv:
-        put_text(draw_csv(result.to_dicts(), result.columns))
+    elif kind.is_csv:
+        put_text(draw_csv(result.to_dicts(), result.columns, kind))
     else:
         put_text(draw(result.drawing(), kind))
 
@@ -55,8 +56,8 @@ def put_rows(drawing: Drawing, kind: Format) -> None:
     """Write rows that are no result of the library."""
     if kind is Format.json:
         put_text(draw_json(list(drawing.rows)))
-    elif kind is Format.csv:
-        put_text(draw_csv(drawing.rows, [column.name for column in drawing.columns]))
+    elif kind.is_csv:
+        put_text(draw_csv(drawing.rows, [column.name for column in drawing.columns], kind))
     else:
         put_text(draw(drawing, kind))
 
@@ -74,9 +75,11 @@ def draw_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
-def draw_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def draw_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], kind: Format) -> str:
     """Write rows as CSV, numbers in full precision and nothing for what is undefined."""
     lines = [columns, *([_csv_value(row.get(column)) for column in columns] for row in rows)]
+    if kind is Format.guarded_csv:
+        lines = [[guard(value) for value in line] for line in lines]
     return "\n".join(_csv_line(line) for line in lines)
 
 

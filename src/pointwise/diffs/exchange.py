@@ -13,6 +13,8 @@ from pointwise.diffs.judgements import Answer, Judgement, Judgements, Kind, make
 from pointwise.diffs.questions import Question, Questions
 from pointwise.engines.files import whole_file
 from pointwise.errors import InputError, SourceError, UsageError
+from pointwise.results import check_guard
+from pointwise.text.formulas import guard
 from pointwise.text.values import format_count
 
 Format = Literal["csv", "jsonl"]
@@ -28,12 +30,15 @@ _WORDS: dict[str, Answer] = {
 _EXAMPLES = 5  # lines that a message shows
 
 
-def export_questions(questions: Iterable[Question], path: Path) -> int:
+def export_questions(questions: Iterable[Question], path: Path, *, guard_formulas: bool = False) -> int:
     """Write questions to a .csv or .jsonl file with room for answers; say how many.
 
     What a question was drawn for is left out, because judges must not know it.
     """
     rows = [_row(question) for question in questions]
+    if guard_formulas:
+        check_guard(path)
+        rows = [{guard(name): guard(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys([*_COLUMNS, *(name for row in rows for name in row)]))
     write = _write_csv if _format_of(path) == "csv" else _write_lines
     with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
