@@ -327,7 +327,7 @@ SAID = {
     ("distance", "truth.csv", "other.csv"): "--absent singleton keeps all items",
     ("explain", "run"): "one of --item, --ideal-cluster and --actual-cluster.",
     ("explain", "run", "--item", "a", "--item", "b"): "--item was given 2 times",
-    ("gate", "run"): "Give --min, --max or --max-drop.",
+    ("gate", "run"): "Give --min, --max, --max-drop or --min-coverage.",
     ("slice", "run"): "'ideal_cluster_size', 'actual_cluster_size'. More columns come from --attributes",
     ("show", "run", "--by", "slice"): "More columns come from pointwise evaluate --attributes",
     ("slice", "run", "--attributes", "about.csv", "-s", "weight='5'"): "'weight'",
