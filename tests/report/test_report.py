@@ -14,8 +14,8 @@ from browser import Browser, open_browser
 from pointwise.cli import app
 from pointwise.comparison.comparing import compare
 from pointwise.comparison.comparison import Comparison
-from pointwise.report import sentences
-from pointwise.report.grids import MOST_TEXT, shorten
+from pointwise.pages import sentences
+from pointwise.pages.grids import MOST_TEXT, shorten
 from pointwise.text.values import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import narwhals.stable.v2 as nw
 
-from pointwise.charts.excerpts import costly_clusters
 from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, compose, require_rows, shorten
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, TP
 from pointwise.errors import UsageError
+from pointwise.pages.excerpts import costly_clusters
 from pointwise.text.values import format_count, format_share, format_weight
 
 if TYPE_CHECKING:

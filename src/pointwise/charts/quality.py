@@ -10,7 +10,6 @@ import altair as alt
 
 from pointwise.answers.mistakes import UNDER_MERGE, Mistake, Mistakes
 from pointwise.answers.tables import MetricTable
-from pointwise.charts.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.charts.style import (
     ACTUAL_COLOR,
     IDEAL_COLOR,
@@ -31,6 +30,7 @@ from pointwise.charts.style import (
 )
 from pointwise.columns import ACTUAL, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
 from pointwise.core.metrics import find_metrics
+from pointwise.pages.excerpts import COST, COST_RATES, bin_weights, costly_clusters
 from pointwise.text.values import (
     SHOWN_ROWS,
     format_count,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pointwise.cli.options import Format
 from pointwise.cli.streams import put_text, say
-from pointwise.text.formulas import guard
+from pointwise.text.data import as_csv
+from pointwise.text.data import as_json as draw_json
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
@@ -70,27 +68,6 @@ def draw(drawing: Drawing, kind: Format) -> str:
     return draw_markdown(drawing) if kind is Format.markdown else draw_table(drawing)
 
 
-def draw_json(value: Any) -> str:
-    """Write a value as JSON, numbers in full precision."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
-
-
 def draw_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], kind: Format) -> str:
-    """Write rows as CSV, numbers in full precision and nothing for what is undefined."""
-    lines = [columns, *([_csv_value(row.get(column)) for column in columns] for row in rows)]
-    if kind is Format.guarded_csv:
-        lines = [[guard(value) for value in line] for line in lines]
-    return "\n".join(_csv_line(line) for line in lines)
-
-
-def _csv_line(values: Sequence[Any]) -> str:
-    """Write one row. The writer quotes what its own line ending consists of, and a lone `\\r` needs quotes too."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerow(values)
-    return buffer.getvalue().removesuffix("\r\n")
-
-
-def _csv_value(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else value
+    """Write rows as CSV, as the format says."""
+    return as_csv(rows, columns, is_guarded=kind is Format.guarded_csv)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
 from pointwise.answers.tables import MetricTable
-from pointwise.charts.excerpts import break_down
 from pointwise.columns import (
     BASELINE,
     BASELINE_VALUE,
@@ -31,7 +30,7 @@ from pointwise.columns import (
 )
 from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
-from pointwise.report.details import (
+from pointwise.pages.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,
     MOST_CLUSTERS,
@@ -39,14 +38,14 @@ from pointwise.report.details import (
     describe_cells,
     item_heads,
 )
+from pointwise.pages.excerpts import break_down
+from pointwise.pages.facts import describe_coverage, describe_inputs
+from pointwise.pages.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
 from pointwise.report.evaluation_page import (
     MOST_SLICES,
     SliceSection,
-    describe_coverage,
-    describe_inputs,
     slice_specs,
 )
-from pointwise.report.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (

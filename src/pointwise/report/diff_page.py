@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
-from pointwise.charts.excerpts import hold
 from pointwise.columns import ITEM, Column, Kind
 from pointwise.errors import PointwiseError
+from pointwise.pages.excerpts import hold
+from pointwise.pages.facts import Headline, name_source
+from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten, write
 from pointwise.report.evaluation_page import (
     MOST_BARS,
     MOST_SLICES,
     MOST_SLICINGS,
-    Headline,
     SliceSection,
-    name_source,
 )
-from pointwise.report.grids import Grid, Head, Line, Value, make_grid, shorten, write
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (

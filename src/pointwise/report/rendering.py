@@ -10,27 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
 from pointwise.engines.files import whole_file
-from pointwise.report.grids import define
+from pointwise.pages.rendering import make_environment, read_asset
 from pointwise.version import __version__
-
-_TEMPLATES = jinja2.PackageLoader("pointwise.report", "templates")
 
 
 def render(template: str, page: Any) -> str:
     """Fill a template. Every value is escaped."""
-    environment = jinja2.Environment(
-        loader=_TEMPLATES,
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["define"] = define
-    style, script = _asset(environment, "style.css"), _asset(environment, "behaviour.js")
+    environment = make_environment("pointwise.report")
+    style, script = read_asset(environment, "style.css"), read_asset(environment, "behaviour.js")
     return environment.get_template(template).render(
         page=page,
         style=style,
@@ -39,11 +27,6 @@ def render(template: str, page: Any) -> str:
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         version=__version__,
     )
-
-
-def _asset(environment: jinja2.Environment, name: str) -> Markup:
-    text, _, _ = _TEMPLATES.get_source(environment, name)
-    return Markup(text)  # noqa: S704  # a file of this package
 
 
 def _policy(style: str, script: str) -> str:

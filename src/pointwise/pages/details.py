@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pointwise.charts.excerpts import Breakdown, Cell
 from pointwise.columns import IDEAL, ITEM, ITEM_SIZES, ITEMS, SHARE, WEIGHT, Column, Kind, keys
-from pointwise.report.grids import Head, Value, head_of, write
+from pointwise.pages.excerpts import Breakdown, Cell
+from pointwise.pages.grids import Head, Value, head_of, write
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_share, format_weight
 

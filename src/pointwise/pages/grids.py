@@ -63,6 +63,8 @@ class Head:
     label: str
     definition: str = ""
     is_number: bool = False
+    href: str = ""  # where the table is sorted by it, if a server does that
+    order: str = ""  # how the table is sorted by it: "ascending" or "descending"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Value:
     full: str = ""  # what was cut, where the text is not whole
     aside: str = ""  # beside the value: its interval
     verdict: str = ""  # "better" or "worse", where that is clear
+    href: str = ""  # what the value is made of
+    mark: str = ""  # a letter or a sign before the value, with a style of its own
+    tone: str = ""  # which style
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class Grid:
     rows: list[Line]
     note: str = ""
     is_searchable: bool = False
+    is_sortable: bool = True  # in the page itself
 
 
 def shorten(value: Any) -> Value:

@@ -1,0 +1,114 @@
+"""Facts: what was evaluated, how far the truth covers it, and how good it is, in words and numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pointwise.answers.tables import Overall
+from pointwise.columns import Kind
+from pointwise.core.metrics import find_metric
+from pointwise.engines.base import Source
+from pointwise.pages.grids import shorten, write
+from pointwise.pages.sentences import say
+from pointwise.text.values import (
+    format_count,
+    format_interval,
+    format_share,
+    format_value,
+    format_weight,
+    name_interval,
+)
+
+if TYPE_CHECKING:
+    from pointwise.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A metric at the top of the page."""
+
+    metric: str
+    value: str
+    interval: str
+    sentence: str
+
+
+def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List what was read, and under which policies."""
+    options = evaluation.options
+    for role, source in evaluation.sources.items():
+        yield role, shorten(name_source(source)).text
+    yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
+    outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
+    yield "members outside the truth", f"{outside} (outside={options.outside})"
+    missing = {"drop": "are left out", "singleton": "count as alone", "error": "are refused"}[options.missing]
+    yield "ideal items that are missing", f"{missing} (missing={options.missing})"
+    yield "items without a cluster", f"unassigned={options.unassigned}"
+
+
+def name_source(source: Source) -> str:
+    """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
+    if not source.files:
+        return source.name
+    more = f" and {format_count(len(source.files) - 1, 'more file')}" if len(source.files) > 1 else ""
+    return source.files[0].name + more
+
+
+def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """List how far the truth and the actual clustering share items."""
+    c = evaluation.coverage
+    yield "items in both", f"{c.common_items:,}, weight {format_weight(c.common_weight)}"
+    yield "of the ideal items", f"{format_share(c.common_share)} of {c.ideal_items:,}; {c.missing_items:,} are missing"
+    if c.is_weighted and c.ideal_weight is not None:
+        missing = f"{format_value(Kind.SHARE, c.missing_weight_share)} is missing"
+        common = format_value(Kind.SHARE, c.common_weight_share)
+        yield "of their weight", f"{common} of {format_weight(c.ideal_weight)}; {missing}"
+    yield "of the actual items", f"{format_share(c.common_items / c.actual_items)} of {c.actual_items:,}"
+    yield "ideal clusters touched", f"{c.ideal_clusters_touched:,} of {c.ideal_clusters:,}"
+    yield "actual clusters touched", f"{c.actual_clusters_touched:,} of {c.actual_clusters:,}"
+    share = format_share(c.outside_share)
+    yield "their members outside the truth", f"{c.outside_items:,}, which is {share} of their members"
+    if c.is_weighted and c.outside_weight is not None:
+        share = format_value(Kind.SHARE, c.outside_weight_share)
+        yield "weight of these", f"{format_weight(c.outside_weight)}, which is {share} of the weight of their members"
+
+
+def headlines(evaluation: Evaluation) -> list[Headline]:
+    """Say what the metrics of an evaluation are."""
+    overall = evaluation.overall
+    found = []
+    for metric in evaluation.metrics:
+        value, interval = overall.values[metric.name], overall.interval(metric.name)
+        ends = format_interval(Kind.METRIC, interval.low, interval.high)
+        label = f"{name_interval(interval.confidence)} {ends}" if ends else ""
+        found.append(Headline(metric.name, write(Kind.METRIC, value).text, label, say(metric.name, value)))
+    return found
+
+
+def say_intervals(overall: Overall) -> str:
+    """Say what the intervals mean, and why some values have none."""
+    if not overall.intervals:
+        return ""
+    clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
+    confidence = next(interval.confidence for interval in overall.intervals.values())
+    often = f"In {100 * confidence:.10g} of 100 such samples, the interval holds the value"
+    if overall.sample.words:
+        meaning = f"The values are {overall.sample.words}. {often} of all items."
+    else:
+        sample = f"{format_count(clusters, 'ideal cluster')} that were drawn uniformly from all"
+        meaning = f"The intervals take the truth as {sample}. {often} that a complete truth would give{_but(overall)}."
+    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
+    if not lacking:
+        return meaning
+    names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
+    return f"{meaning} No interval for {names}: {reason}."
+
+
+def _but(overall: Overall) -> str:
+    blind = [name for name in overall.values if find_metric(name).sees_false_positives]
+    if overall.sample.sees_outside or not blind:
+        return ""
+    names = ", ".join(name.replace("_", " ") for name in blind)
+    return f"; not so for {names}, because merges with clusters outside the truth are not looked at"
