@@ -264,7 +264,8 @@ def test_every_chart_of_a_comparison_can_be_saved(comparison: pw.Comparison, nam
 def test_every_chart_of_a_comparison_is_a_method():
     methods = {n for n in dir(charts.ComparisonPlots) if not n.startswith("_") and n != "comparison"}
     assert set(ALL_OF_COMPARISONS) == methods
-    functions = set(charts.__all__) - {"ComparisonPlots", "EvaluationPlots", "thresholds"}  # that of a sweep
+    classes, elsewhere = {"ComparisonPlots", "EvaluationPlots"}, {"thresholds", "changes", "dots"}  # sweeps and diffs
+    functions = set(charts.__all__) - classes - elsewhere
     assert functions == {*ALL, *ALL_OF_COMPARISONS}
 
 

@@ -124,6 +124,33 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_kept(tmp_path
     assert names(tmp_path) == ["run"]
 
 
+@pytest.mark.parametrize("marker", [False, True])
+def test_workspaces_of_processes_that_died_before_their_marker_said_anything_are_removed(tmp_path, marker):
+    space = tmp_path / ".pointwise-0123"
+    space.mkdir()
+    if marker:
+        (space / "pointwise-unfinished.json").touch()
+    recover_inside(tmp_path, remove)
+    assert names(tmp_path) == []
+
+
+def test_a_workspace_that_was_taken_for_a_leftover_is_made_again(tmp_path, monkeypatch):
+    lock, spaces = atomic._try_lock, []
+
+    def lose_the_first(handle):
+        if not spaces:
+            spaces.extend(tmp_path.iterdir())
+            (spaces[0] / "pointwise-unfinished.json").unlink()
+            spaces[0].rmdir()
+            return False
+        return lock(handle)
+
+    monkeypatch.setattr(atomic, "_try_lock", lose_the_first)
+    fill(tmp_path / "run", "new")
+    assert (tmp_path / "run" / "x").read_text() == "new"
+    assert names(tmp_path) == ["run"]
+
+
 def test_leftovers_of_another_place_are_left_to_it(tmp_path):
     other = leave(tmp_path, place="other", new=("x",))
     fill(tmp_path / "run", "new")

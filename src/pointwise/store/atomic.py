@@ -72,17 +72,32 @@ def whole_folder(path: Path, *, check: Check, remove: Remove) -> Iterator[Path]:
 
 @contextmanager
 def _workspace(place: Path, remove: Remove) -> Iterator[Path]:
-    space = place.parent / (_PREFIX + secrets.token_hex(8))
-    space.mkdir(mode=0o700)
-    (space / _NEW).mkdir()
-    marker = os.open(space / _MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    space, marker = _claim(place)
     try:
-        _try_lock(marker)  # before there is anything to recognise
-        os.write(marker, json.dumps({"what": "unfinished", "place": place.name}).encode())
+        (space / _NEW).mkdir()
         yield space
     finally:
         _clear(space, remove)
         os.close(marker)
+
+
+def _claim(place: Path) -> tuple[Path, int]:
+    """Make a workspace with a locked marker.
+
+    Until the marker says what it is, another process may take the workspace for a leftover and remove it; then this one
+    makes another.
+    """
+    while True:
+        space = place.parent / (_PREFIX + secrets.token_hex(8))
+        space.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            marker = os.open(space / _MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            if not _try_lock(marker):
+                time.sleep(0.05)  # another process is looking at it, unless the file system has no locks
+            if (space / _MARKER).exists():
+                os.write(marker, json.dumps({"what": "unfinished", "place": place.name}).encode())
+                return space, marker
+            os.close(marker)
 
 
 def _try_lock(handle: int) -> bool:
@@ -112,6 +127,7 @@ def _clear(space: Path, remove: Remove) -> None:
 
 def recover(place: Path, remove: Remove) -> None:
     """Finish what a process that died has begun at a place: complete its swap, and remove its workspace."""
+    _remove_empty_workspaces(place.parent)
     for space, intended in list(_workspaces(place.parent)):
         if intended == place:
             with suppress(OSError):
@@ -125,21 +141,43 @@ def has_workspace(names: Iterable[str]) -> bool:
 
 def recover_inside(folder: Path, remove: Remove) -> None:
     """Finish what processes that died have begun anywhere directly inside a folder."""
+    _remove_empty_workspaces(folder)
     for _, place in list(_workspaces(folder)):
         recover(place, remove)
 
 
 def _workspaces(folder: Path) -> Iterator[tuple[Path, Path]]:
     """List the workspaces in a folder that have our marker, each with the place that it is for."""
-    try:
-        found = [f for f in folder.iterdir() if f.name.startswith(_PREFIX)]
-    except OSError:
-        return
-    for space in found:
+    for space in _named_like_workspaces(folder):
         with suppress(OSError, ValueError, KeyError, TypeError):
             content = json.loads((space / _MARKER).read_bytes())
             if content["what"] == "unfinished":
                 yield space, folder / content["place"]
+
+
+def _named_like_workspaces(folder: Path) -> list[Path]:
+    try:
+        return [f for f in folder.iterdir() if f.name.startswith(_PREFIX)]
+    except OSError:
+        return []
+
+
+def _remove_empty_workspaces(folder: Path) -> None:
+    """Remove the workspaces of processes that died before their marker said anything. They hold nothing to lose."""
+    for space in _named_like_workspaces(folder):
+        with suppress(OSError):
+            if [f.name for f in space.iterdir()] == [_MARKER]:
+                _remove_silent_marker(space / _MARKER)
+            space.rmdir()  # which refuses if there is anything in it
+
+
+def _remove_silent_marker(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR)
+    try:
+        if _try_lock(handle) and not os.fstat(handle).st_size:
+            path.unlink()
+    finally:
+        os.close(handle)
 
 
 def _take_over(space: Path, place: Path, remove: Remove) -> None:
