@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +25,10 @@ for name, number in {
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
 settings.load_profile("duckdb")  # the other is for `pytest -m spark --hypothesis-profile=spark`
+
+# Every worker and every process that a test starts imports some two thousand modules: compile them once.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ["COLUMNS"] = "120"  # what is printed must not depend on the terminal that the tests run in
 
