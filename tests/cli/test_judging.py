@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import pointwise as pw
 from pointwise.cli import app, interview
+from pointwise.diffs.sitting import sit_down
 
 from diff_oracle import BASE, EXP, WEIGHTS
 
@@ -163,17 +164,15 @@ def test_lines_of_standard_input_answer_questions(asked):
 
 def test_a_terminal_answers_by_single_keys(asked, monkeypatch):
     leader, follower = pty.openpty()
-    keys = iter(["Y", "\x1b[A", "z", "z", "n", "m", "u", "s", "\x03"])
+    keys = iter(["Y", "\x1b[A", "z", "z", "n", "m", "c", "u", "s", "\x03"])
     with os.fdopen(follower, "r") as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
         monkeypatch.setattr(interview.typer, "getchar", lambda: next(keys))
         monkeypatch.setattr(interview.typer, "prompt", lambda *_, **__: "odd")
-        questions = pw.read_questions(asked / "d" / "questions")
-        sitting = interview.Interview(asked / "d" / "questions", questions, "bo", interview.choose_reader())
-        assert sitting.run() == 2
+        assert interview.Interview(sit_down(asked / "d", "bo"), interview.choose_reader()).run() == 2
     os.close(leader)
     answers = [line for line in pw.read_judgements(asked / "d" / "questions") if line.kind != "derived"]
-    assert [(line.answer, line.note) for line in answers] == [("no", ""), ("unsure", "odd")]
+    assert [(line.answer, line.note, line.context) for line in answers] == [("no", "", False), ("unsure", "odd", True)]
     assert all(line.ms is not None for line in answers)
 
 
@@ -223,12 +222,12 @@ def test_status_tells_who_disagrees(asked):
     )
     call("judge", "import", "d", "two.jsonl")
     found = call_json("judge", "status", "d")
-    assert [case["reason"] for case in found["open_cases"]] == ["judges disagree"]
+    assert [case["reason"] for case in found["cases"]] == ["judges disagree"]
     assert [judge["judge"] for judge in found["agreement"]["judges"]] == ["ada", "bo"]
     assert "Look again at" in call("judge", "status", "d")[0]
     (asked / "decided.csv").write_text(f"question,answer\n{number},no\n")
     call("judge", "import", "d", "decided.csv", "--judge", "chief", "--from", "adjudication")
-    assert call_json("judge", "status", "d")["open_cases"] == []
+    assert call_json("judge", "status", "d")["cases"] == []
 
 
 def test_answers_of_another_diff_are_taken_over(asked):

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import answering
+from pointwise.diffs.cases import find_cases
 from pointwise.diffs.judgements import (
     Judgements,
     make_judgement,
@@ -27,6 +28,7 @@ from pointwise.diffs.judgements import (
 from pointwise.errors import NotFoundError, RunError, UsageError
 
 WRITERS = 12
+NO_QUESTIONS = ()
 
 
 def judged(*answers, judge="ada", kind="human"):
@@ -152,10 +154,10 @@ def test_the_last_answer_of_a_judge_counts_and_the_order_of_the_items_does_not()
 
 def test_adjudication_wins_and_originals_stay():
     votes = judged("a b yes") + judged("a b no", judge="bob")
-    assert votes.open_cases == [(("a", "b"), "judges disagree")]
+    assert [case.reason for case in find_cases(NO_QUESTIONS, votes)] == ["judges disagree"]
     decided = votes + judged("a b no", judge="bob", kind="adjudication")
     assert decided.verdicts["a", "b"].answer == "no"
-    assert decided.open_cases == []
+    assert find_cases(NO_QUESTIONS, decided) == ()
     assert dict(decided.verdicts["a", "b"].votes) == {"yes": 1, "no": 1}
 
 
@@ -188,7 +190,7 @@ def test_contradictions_are_shown_with_their_chain_and_imply_nothing():
     assert answer(("p", "r")) == "yes"
     assert answer(("r", "s")) == "no"
     assert answer(("r", "zzz")) is None
-    assert len(found.open_cases) == 4
+    assert len(find_cases(NO_QUESTIONS, found)) == 4
 
 
 @settings(max_examples=100)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,12 +19,13 @@ from pointwise.text.values import NOTHING, format_count
 if TYPE_CHECKING:
     from pointwise.diffs.asking import Turn
     from pointwise.diffs.judgements import Answer
-    from pointwise.diffs.questions import Questions
+    from pointwise.diffs.questions import Record
+    from pointwise.diffs.sitting import Sitting
 
 ANSWERS: dict[str, Answer] = {"y": "yes", "n": "no", "u": "unsure", "f": "flag"}
-SKIP, UNDO, NOTE, QUIT = "s", "z", "m", "q"
+SKIP, UNDO, NOTE, CONTEXT, QUIT = "s", "z", "m", "c", "q"
 
-_KEYS = "y yes, n no, u unsure, f wrong data; s skip, z undo, m note, q quit"
+_KEYS = "y yes, n no, u unsure, f wrong data; c context, s skip, z undo, m note, q quit"
 _INTERRUPTS = ("", "\x03", "\x04", "\x1a", "\x1b")  # the end of input, Ctrl-C, Ctrl-D, Ctrl-Z, Escape
 
 
@@ -79,41 +79,28 @@ class Interview:
     """One judge's sitting. Every answer is on the disk before the next question is shown.
 
     Args:
-        folder: Where questions and answers are.
-        questions: What to ask.
-        judge: Who answers.
+        sitting: Who answers what.
         read: Where replies come from.
         limit: How many answers to ask for at most.
     """
 
-    folder: Path
-    questions: Questions
-    judge: str
+    sitting: Sitting
     read: Read
     limit: int | None = None
     given: int = 0
-    skipped: frozenset[int] = field(default_factory=frozenset)
 
     def run(self) -> int:
         """Ask until everything is answered, the limit is reached or the judge stops; count the answers."""
         while self.limit is None or self.given < self.limit:
-            turn = self._next_turn()
+            turn = self.sitting.turn()
             if turn.question is None:
                 say("There is nothing left to ask you.")
                 break
-            if not self._ask(turn):
+            if not self._ask(turn, turn.question.number):
                 break
         return self.given
 
-    def _next_turn(self) -> Turn:
-        from pointwise.diffs.asking import next_turn
-        from pointwise.diffs.judgements import read_judgements, record
-
-        turn = next_turn(self.questions, read_judgements(self.folder), self.judge, skipped=self.skipped)
-        record(self.folder, turn.derived)
-        return turn
-
-    def _ask(self, turn: Turn) -> bool:
+    def _ask(self, turn: Turn, number: int) -> bool:
         """Ask one question; say whether to go on."""
         put_text(self._draw(turn))
         note, started = "", time.monotonic()
@@ -123,11 +110,15 @@ class Interview:
                 return False
             if reply.key == NOTE:
                 note = reply.note
+            elif reply.key == CONTEXT:
+                put_text(_draw_context(*self.sitting.open_context(number)))
             elif reply.key in ANSWERS:
-                self._record(turn, reply.key, reply.note or note, round(1000 * (time.monotonic() - started)))
+                taken = round(1000 * (time.monotonic() - started))
+                self.sitting.answer(number, ANSWERS[reply.key], note=reply.note or note, ms=taken)
+                self.given += 1
                 return True
             elif reply.key == SKIP:
-                self.skipped |= {turn.question.number} if turn.question else set()
+                self.sitting.skip(number)
                 return True
             elif reply.key == UNDO:
                 self._undo()
@@ -135,51 +126,32 @@ class Interview:
             else:
                 say(f"{reply.key!r} is not an answer: {_KEYS}.")
 
-    def _record(self, turn: Turn, key: str, note: str, ms: int) -> None:
-        from pointwise.diffs.judgements import make_judgement, record
-
-        question: Any = turn.question
-        facts = {"ms": ms, "shown": turn.shown, "note": note}
-        record(
-            self.folder,
-            [make_judgement(question.number, question.a, question.b, ANSWERS[key], judge=self.judge, **facts)],
-        )
-        self.given += 1
-
     def _undo(self) -> None:
-        from pointwise.diffs.judgements import read_judgements, record, take_back
-
-        line = take_back(read_judgements(self.folder), self.judge)
-        if line is None:
+        if self.sitting.undo() is None:
             say("There is no answer of yours to take back.")
             return
-        record(self.folder, [line])
         self.given -= 1
         say("Took back your last answer.")
 
     def _draw(self, turn: Turn) -> str:
-        from pointwise.diffs.judgements import read_judgements
-        from pointwise.diffs.standing import look_at
         from pointwise.text.terminal import draw_table, wrap
 
-        standing = look_at(self.questions, read_judgements(self.folder))
-        return f"\n{wrap(f'{standing}.')}\n\n{draw_table(_lay_out(turn))}"
+        return f"\n{wrap(f'{self.sitting.standing()}.')}\n\n{draw_table(_lay_out(turn))}"
 
 
 def _lay_out(turn: Turn) -> Drawing:
     """Lay two records side by side, in the order that was drawn for this judge."""
+    from pointwise.diffs.facing import face, in_order
+
     question: Any = turn.question
-    items, records = [question.a, question.b], list(question.records)
-    if turn.shown == "ba":
-        items, records = items[::-1], records[::-1]
-    rows = [_row("item", items[0], items[1], mark="")]
-    names = dict.fromkeys(name for record in records for name in record)
-    rows += [_compare(name, *records) for name in names]
+    rows = [_row("item", *in_order(turn, (question.a, question.b)), mark="")]
+    rows += [_row(f.attribute, f.left, f.right, mark=_MARKS[f.mark]) for f in face(turn)]
     columns = [Column(name, Kind.TEXT) for name in _COLUMNS]
     return Drawing("Do these two belong together?", columns, rows, _KEYS)
 
 
 _COLUMNS = ("attribute", "one", "other", "values")
+_MARKS = {"same": "same", "different": "≠ differ", "missing": "missing"}
 
 
 def _row(name: str, one: Any, other: Any, mark: str) -> dict[str, Any]:
@@ -190,10 +162,20 @@ def _write(value: Any) -> str:
     return NOTHING if value is None else str(value)
 
 
-def _compare(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    one, other = first.get(name), second.get(name)
-    mark = "missing" if one is None or other is None else "same" if one == other else "≠ differ"
-    return _row(name, one, other, mark)
+def _draw_context(left: Sequence[Record], right: Sequence[Record]) -> str:
+    """Draw what is known of a few others that stay with either item, a row each."""
+    from pointwise.text.terminal import draw_table
+
+    sides = [("one", record) for record in left] + [("other", record) for record in right]
+    if not sides:
+        return "Nothing else is with either of them in both clusterings."
+    names = list(dict.fromkeys(name for _, record in sides for name in record))
+    rows = [{_WITH: side, **{name: _write(record.get(name)) for name in names}} for side, record in sides]
+    columns = [Column(name, Kind.TEXT) for name in (_WITH, *names)]
+    return "\n" + draw_table(Drawing("Others that are with them", columns, rows))
+
+
+_WITH = "with"
 
 
 def say_given(number: int) -> str:

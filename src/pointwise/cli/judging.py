@@ -128,12 +128,11 @@ def ask(
       pointwise judge ask diffs/tuesday --judge ada --limit 50
     """
     from pointwise.cli.interview import Interview, choose_reader, say_given
-    from pointwise.diffs.judgements import read_judgements
-    from pointwise.diffs.standing import look_at
+    from pointwise.diffs.sitting import sit_down
 
-    folder, questions, _ = _read(diff)
-    given = Interview(folder, questions, _name(judge), choose_reader(), limit).run()
-    output.put_text(f"{say_given(given)} {look_at(questions, read_judgements(folder))}.")
+    sitting = sit_down(diff, _name(judge))
+    given = Interview(sitting, choose_reader(), limit).run()
+    output.put_text(f"{say_given(given)} {sitting.standing()}.")
 
 
 def _name(judge: str | None) -> str:

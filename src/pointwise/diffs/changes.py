@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pointwise.answers.mistakes import COLUMNS, DRAWN, OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
@@ -147,6 +147,6 @@ def fetch_records(evidence: Evidence, items: Sequence[Any]) -> dict[Any, dict[st
     if not columns or not items:
         return {}
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    rows = evidence.items_with(columns).join(wanted, on=ITEM, how="inner").select(ITEM, *map(inside, columns))
-    found = evidence.engine.collect(rows).to_pylist()
+    few = replace(evidence, found=evidence.items.join(wanted, on=ITEM, how="inner"))  # before attributes are joined
+    found = evidence.engine.collect(few.items_with(columns).select(ITEM, *map(inside, columns))).to_pylist()
     return {row.pop(ITEM): {given_name(column): value for column, value in row.items()} for row in found}

@@ -223,6 +223,7 @@ class Diff:
             confidence=confidence,
             sheets=sheets,
             members=members,
+            is_singletons=self.is_singletons,
         )
 
     def estimate(
@@ -249,7 +250,6 @@ class Diff:
             judgements,
             slices=specs,
             confidence=confidence,
-            is_singletons=self.is_singletons,
         )
 
     def with_attributes(self, attributes: Any) -> Diff:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pointwise.diffs.closure import NO, UNSURE, YES
 from pointwise.diffs.judgements import Judgements
-from pointwise.diffs.questions import Question, Questions
+from pointwise.diffs.questions import Design, Question, Questions
 from pointwise.diffs.sampling import STABLE
 from pointwise.diffs.shares import Answers, Share, estimate_share, wilson
 from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, Masses
@@ -289,6 +289,13 @@ def estimate_all(
     shares = _Shares(counted, confidence, members)
     rows = [row for row in JUDGED.values() if is_singletons or not row.needs_singletons]
     return {row.name: _estimate(row, row.combine(masses), masses, shares) for row in rows if row.combine is not None}
+
+
+def estimate_overall(design: Design, counted: Sequence[Counted], *, confidence: float) -> dict[str, Estimate]:
+    """Estimate everything for all items, from what the design of the questions says; nothing else is needed."""
+    found = estimate_all(design.masses, counted, confidence=confidence, is_singletons=design.is_singletons)
+    recall = estimate_recall(design.masses, counted, confidence=confidence)
+    return found if recall is None else {**found, recall.metric: recall}
 
 
 @dataclass

@@ -27,7 +27,7 @@ from pointwise.columns import (
 )
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.agreement import Agreement
-from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all, estimate_recall
+from pointwise.diffs.estimates import JUDGED, Counted, Estimate, count_answers, estimate_all, estimate_overall
 from pointwise.diffs.judgements import Judgements
 from pointwise.diffs.questions import Questions
 from pointwise.diffs.strata import SUMS, Masses, read_masses, weigh_pairs
@@ -146,7 +146,6 @@ def estimate(
     *,
     slices: Sequence[Any],
     confidence: float,
-    is_singletons: bool,
 ) -> Estimates:
     """Estimate how good a change is, for all items and for slices.
 
@@ -157,14 +156,10 @@ def estimate(
         judgements: The answers.
         slices: Columns or conditions to slice by.
         confidence: How often intervals shall hold the true value.
-        is_singletons: Whether the experiment has every item alone.
     """
     questions.design.check(masses)
     counted = count_answers(questions, judgements)
-    overall = estimate_all(masses, counted, confidence=confidence, is_singletons=is_singletons)
-    recall = estimate_recall(masses, counted, confidence=confidence)
-    if recall is not None:
-        overall[recall.metric] = recall
+    overall = estimate_overall(questions.design, counted, confidence=confidence)
     found: dict[tuple[str, str], Mapping[str, Estimate]] = {}
     for spec in slices:
         cut = read_slicing(spec, evidence.slice_schema)
@@ -176,7 +171,7 @@ def estimate(
                 c.question.number: (members[c.question.a] == group, members[c.question.b] == group) for c in counted
             }
             found[cut.name, _name_slice(cut, group)] = estimate_all(
-                known, counted, confidence=confidence, members=inside, is_singletons=is_singletons
+                known, counted, confidence=confidence, members=inside, is_singletons=questions.design.is_singletons
             )
     answered = sum(c.human is not None for c in counted)
     problems = [*judgements.problems, *(f"Contradiction: {c}." for c in judgements.contradictions)]

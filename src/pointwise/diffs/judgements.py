@@ -81,12 +81,21 @@ def make_judgement(
     """
     if answer is not None and answer not in get_args(Answer):
         raise UsageError(f"{answer!r} is not an answer. Answers are {', '.join(get_args(Answer))}.")
-    if not _JUDGE.fullmatch(judge):
+    check_judge(judge)
+    return Judgement(secrets.token_hex(8), question, a, b, answer, judge, at=now(), **facts)
+
+
+def check_judge(name: str) -> None:
+    """Refuse a judge's name that cannot be the name of a file.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if not _JUDGE.fullmatch(name):
         raise UsageError(
-            f"{judge!r} cannot be the name of a judge: use up to 64 letters, digits, spaces and . @ + - _, beginning "
+            f"{name!r} cannot be the name of a judge: use up to 64 letters, digits, spaces and . @ + - _, beginning "
             "with a letter or a digit."
         )
-    return Judgement(secrets.token_hex(8), question, a, b, answer, judge, at=now(), **facts)
 
 
 @dataclass(frozen=True)
@@ -181,20 +190,13 @@ class Judgements(Sequence[Judgement]):
 
     @cached_property
     def reached(self) -> frozenset[int]:
-        """The questions whose turn came: somebody answered them, or their answer was known by then."""
-        people = self._of_kind("human", "import", ADJUDICATION, DERIVED)
+        """The questions whose turn came: somebody answered them, or their answer was known by then and still is."""
+        people = [*self._of_kind("human", "import", ADJUDICATION), *filter(self._still_follows, self._of_kind(DERIVED))]
         return frozenset(line.question for line in people if line.question is not None)
 
-    @property
-    def open_cases(self) -> list[tuple[Pair, str]]:
-        """What somebody should look at again: pairs in dispute, flagged ones, and contradictions, with the reason."""
-        cases = [(pair, "judges disagree") for pair, verdict in self.verdicts.items() if verdict.is_disputed]
-        cases += [(pair, "flagged as a data error") for pair, verdict in self.verdicts.items() if verdict.is_flagged]
-        for contradiction in self.contradictions:
-            links = zip(contradiction.chain, contradiction.chain[1:], strict=False)
-            pairs = [contradiction.pair, *(pair_of(one, other) for one, other in links)]
-            cases += [(pair, str(contradiction)) for pair in pairs if not self.verdicts[pair].is_adjudicated]
-        return list(dict.fromkeys(cases))
+    def _still_follows(self, derived: Judgement) -> bool:
+        """Tell whether the answers that a line was derived from were not taken back since."""
+        return self.closure.answer(derived.pair) in (YES, NO)
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -204,6 +206,17 @@ class Judgements(Sequence[Judgement]):
     def of(self, judge: str) -> tuple[Judgement, ...]:
         """Return a judge's own answers that stand, in the order of time."""
         return tuple(v for v in self.standing if v.judge == judge and v.kind != DERIVED)
+
+    def about(self, pair: Pair) -> tuple[Judgement, ...]:
+        """Return people's answers about a pair that stand, in the order of time."""
+        return self._by_pair.get(pair, ())
+
+    @cached_property
+    def _by_pair(self) -> Mapping[Pair, tuple[Judgement, ...]]:
+        found: dict[Pair, tuple[Judgement, ...]] = {}
+        for line in self._of_kind("human", "import", ADJUDICATION):
+            found[line.pair] = (*found.get(line.pair, ()), line)
+        return found
 
     def _of_kind(self, *kinds: str) -> Iterator[Judgement]:
         return (line for line in self.standing if line.kind in kinds)

@@ -13,9 +13,11 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from pointwise.columns import ITEM
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.changes import fetch_records
 from pointwise.diffs.closure import pair_of
+from pointwise.diffs.context import find_companions
 from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
 from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet
 from pointwise.diffs.strata import STRATA, Masses
@@ -44,6 +46,9 @@ _SAME = 1e-9  # relative difference of sums that were added in another order
 _NUMBER, _ROUND, _STRATUM, _DRAWS, _CLUSTER_WEIGHT = "question", "round", "stratum", "draws", "cluster_weight"
 _FIELDS = (_NUMBER, _ROUND, _STRATUM, "a", "b", _DRAWS, _CLUSTER_WEIGHT, "a_union", "b_union")
 _SHEET = {"sheet": "number", "part": "part", "contribution": "contribution", "item_weight": "item_weight"}
+
+
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Question:
         unions: For each item the weight of what its two clusters hold.
         sheet: Its place on a sheet, if it is on one.
         records: For each item what is known about it.
+        context: For each item what is known about a few others that are with it in both clusterings.
     """
 
     number: int
@@ -89,7 +95,8 @@ class Question:
     cluster_weight: float
     unions: tuple[float, float]
     sheet: OnSheet | None = None
-    records: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    records: tuple[Record, Record] = ({}, {})
+    context: tuple[Sequence[Record], Sequence[Record]] = ((), ())
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -107,6 +114,7 @@ class Design:
         masses: What was known before anybody judged, which also says which diff the questions belong to.
         half_width: How wide half of the interval of the change of precision shall be; None if that was not asked for.
         created: When the first round was drawn, in UTC.
+        is_singletons: Whether the experiment has every item alone, so that the precision of the baseline is asked for.
     """
 
     seed: int
@@ -114,6 +122,7 @@ class Design:
     masses: Masses
     half_width: float | None = None
     created: str = ""
+    is_singletons: bool = False
 
     @property
     def sizes(self) -> Counter[str]:
@@ -224,6 +233,7 @@ def draw_questions(
     confidence: float,
     sheets: int = 0,
     members: int = 0,
+    is_singletons: bool = False,
 ) -> Questions:
     """Draw pairs to ask about.
 
@@ -238,6 +248,7 @@ def draw_questions(
         confidence: What half width is meant at.
         sheets: How many items to draw for sheets.
         members: How many members of each part of what its clusters hold a sheet asks about at most.
+        is_singletons: Whether the experiment has every item alone.
     """
     if not masses.total:
         raise UsageError("The two clusterings are the same on these items, so that there is nothing to ask.")
@@ -255,9 +266,9 @@ def draw_questions(
     made = _make_questions(sampler.draw(sizes) if sizes else (), len(rounds))
     made += _make_sheets(sampler.draw_sheets(sheets, members), len(rounds), before[SHEET]) if sheets else []
     last = after.questions[-1].number if after is not None else 0
-    questions = _with_records(_number(made, seed, len(rounds), last), evidence)
+    questions = _with_records(_number(made, seed, len(rounds), last), evidence, seed)
     created = after.design.created if after is not None else now()
-    design = Design(seed, rounds, masses, half_width, created)
+    design = Design(seed, rounds, masses, half_width, created, is_singletons)
     return Questions((*(after.questions if after is not None else ()), *questions), design)
 
 
@@ -361,11 +372,21 @@ def _number(made: Iterable[Question], seed: int, round_: int, last: int) -> list
     return [replace(question, number=last + n) for n, question in enumerate(sorted(made, key=place), 1)]
 
 
-def _with_records(questions: Sequence[Question], evidence: Evidence) -> list[Question]:
-    """Copy the attributes of the items."""
-    items = dict.fromkeys(item for q in questions for item in (q.a, q.b))
-    records = fetch_records(evidence, list(items))
-    return [replace(q, records=(records.get(q.a, {}), records.get(q.b, {}))) for q in questions]
+def _with_records(questions: Sequence[Question], evidence: Evidence, seed: int) -> list[Question]:
+    """Copy the attributes of the items, and of a few that stay with them."""
+    items = list(dict.fromkeys(item for q in questions for item in (q.a, q.b)))
+    companions = find_companions(evidence, items, seed)
+    sides = [companions.of(q.a, q.b) for q in questions]
+    others = (member for both in sides for side in both for member in side)
+    records = fetch_records(evidence, list(dict.fromkeys([*items, *others])))
+
+    def look_up(members: Sequence[Any]) -> list[Record]:
+        return [records.get(member) or {ITEM: member} for member in members]
+
+    return [
+        replace(q, records=(records.get(q.a, {}), records.get(q.b, {})), context=(look_up(one), look_up(other)))
+        for q, (one, other) in zip(questions, sides, strict=True)
+    ]
 
 
 def _as_row(question: Question) -> dict[str, Any]:
@@ -381,7 +402,8 @@ def _as_row(question: Question) -> dict[str, Any]:
         "b_union": question.unions[1],
     }
     row |= {column: question.sheet and getattr(question.sheet, name) for column, name in _SHEET.items()}
-    for side, record in zip("ab", question.records, strict=True):
+    for side, record, context in zip("ab", question.records, question.context, strict=True):
+        row |= {f"{side}_context": [dict(member) for member in context]}
         row |= {f"{side}.{name}": value for name, value in record.items()}
     return row
 
@@ -395,7 +417,8 @@ def _from_row(row: Mapping[str, Any]) -> Question:
     unions = values.pop("a_union"), values.pop("b_union")
     place = {name: row[column] for column, name in _SHEET.items()}
     sheet = None if place["number"] is None else OnSheet(**place)
-    return Question(values.pop(_NUMBER), **values, unions=unions, sheet=sheet, records=(first, second))
+    context = row["a_context"], row["b_context"]
+    return Question(values.pop(_NUMBER), **values, unions=unions, sheet=sheet, records=(first, second), context=context)
 
 
 def _as_json(design: Design) -> dict[str, Any]:
@@ -446,7 +469,7 @@ def find_questions(diff: str | os.PathLike[str]) -> Path:
 def _read_design(facts: Mapping[str, Any]) -> Design:
     rounds = tuple(dict(sizes) for sizes in facts["rounds"])
     masses = Masses(**facts["masses"])
-    return Design(facts["seed"], rounds, masses, facts["half_width"], facts["created"])
+    return Design(facts["seed"], rounds, masses, facts["half_width"], facts["created"], facts["is_singletons"])
 
 
 def _check_continues(stored: Questions, new: Questions, folder: Path) -> None:

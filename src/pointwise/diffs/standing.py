@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pointwise.columns import Column, Kind, keys
-from pointwise.diffs.estimates import Counted, Estimate, count_answers, estimate_all
+from pointwise.diffs.cases import Case, find_cases
+from pointwise.diffs.estimates import Counted, Estimate, count_answers, estimate_overall
 from pointwise.diffs.judgements import Judgements
 from pointwise.diffs.questions import Questions
 from pointwise.diffs.sampling import SHEET
@@ -27,17 +29,24 @@ class Standing(Result):
 
     Args:
         rows: Questions, draws and answers by kind of pairs.
-        delta_precision: The estimate so far.
-        target: How wide half of its interval shall be; None if nobody said so.
-        open_cases: Pairs that somebody should look at again, with the reason.
+        estimates: All estimates so far, by name.
+        target: How wide half of the interval of the leading estimate shall be; None if nobody said so.
+        alpha: Krippendorff's alpha of the judges; None if it has no value.
+        cases: Pairs that somebody should look at again.
         problems: What was set aside, because it cannot be read.
     """
 
     rows: tuple[Mapping[str, Any], ...]
-    delta_precision: Estimate
+    estimates: Mapping[str, Estimate]
     target: float | None
-    open_cases: tuple[tuple[tuple[str, str], str], ...]
+    alpha: float | None
+    cases: tuple[Case, ...]
     problems: tuple[str, ...]
+
+    @property
+    def leading(self) -> Estimate:
+        """What the target is about: the change of precision, or the precision of one clustering."""
+        return self.estimates.get("precision", self.estimates["delta_precision"])
 
     @property
     def questions(self) -> int:
@@ -50,9 +59,26 @@ class Standing(Result):
         return sum(row["answered"] for row in self.rows)
 
     @property
+    def left(self) -> int:
+        """How many of them are open."""
+        return self.questions - self.answered
+
+    @property
+    def left_to_target(self) -> int | None:
+        """How many more answers the target will take about, if they are like those so far; None if that is not known.
+
+        It may be more than there are questions.
+        """
+        width = self.leading.half_width
+        if width is None or self.target is None:
+            return None
+        needed = max(self.answered * (width / self.target) ** 2, min(FEWEST_ANSWERS, self.questions))
+        return 0 if self.is_reached else max(1, math.ceil(needed) - self.answered)
+
+    @property
     def is_reached(self) -> bool:
         """Whether the target width is reached, by enough answers to be trusted."""
-        width = self.delta_precision.half_width
+        width = self.leading.half_width
         is_narrow = width is not None and self.target is not None and width <= self.target
         return is_narrow and self.answered >= min(FEWEST_ANSWERS, self.questions)
 
@@ -66,33 +92,40 @@ class Standing(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is known by name."""
-        estimate = self.delta_precision
-        width = {"half_width": estimate.half_width, "target": self.target, "is_reached": self.is_reached}
-        sizes = {"questions": self.questions, "answered": self.answered, "pairs": self.to_dicts()}
-        cases = [{"a": a, "b": b, "reason": reason} for (a, b), reason in self.open_cases]
-        value = {"delta_precision": estimate.value, "low": estimate.low, "high": estimate.high}
+        leading = self.leading
         return {
-            **sizes,
-            **value,
-            **width,
-            "open_cases": cases,
+            "questions": self.questions,
+            "answered": self.answered,
+            "left": self.left,
+            "pairs": self.to_dicts(),
+            leading.metric: leading.value,
+            "low": leading.low,
+            "high": leading.high,
+            "half_width": leading.half_width,
+            "target": self.target,
+            "is_reached": self.is_reached,
+            "left_to_target": self.left_to_target,
+            "alpha": self.alpha,
+            "cases": [case.to_dict() for case in self.cases],
             "problems": list(self.problems),
         }
 
     def __str__(self) -> str:
         """Say in a line how far judging has come."""
         done = f"{self.answered:,} of {format_count(self.questions, 'question')} answered"
-        width = self.delta_precision.half_width
-        known = "" if width is None else f"; delta_precision is known to ±{format_metric(width)}"
-        aim = (
-            "" if self.target is None else f" (the target is ±{self.target:g}{', reached' if self.is_reached else ''})"
-        )
-        return f"{done}{known}{aim}"
+        width = self.leading.half_width
+        known = "" if width is None else f"; {self.leading.metric} is known to ±{format_metric(width)}"
+        return done + known + ("" if self.target is None else f" (the target is ±{self.target:g}{self._say_left()})")
+
+    def _say_left(self) -> str:
+        if self.is_reached:
+            return ", reached"
+        return "" if self.left_to_target is None else f", about {format_count(self.left_to_target, 'more answer')}"
 
     def drawing(self) -> Drawing:
         """Say what people shall see: the kinds of pairs, and what to look at again below them."""
-        cases = [f"Look again at {a} and {b}: {reason}." for (a, b), reason in self.open_cases[:_CASES]]
-        more = len(self.open_cases) - len(cases)
+        cases = [f"Look again at {case.pair[0]} and {case.pair[1]}: {case.reason}." for case in self.cases[:_CASES]]
+        more = len(self.cases) - len(cases)
         note = [*cases, *([f"{format_count(more, 'more case')} to look at again."] if more else [])]
         return Drawing(str(self), _COLUMNS, self.to_dicts(), "\n".join([*note, *self.problems]))
 
@@ -102,16 +135,15 @@ _COLUMNS = (*keys("pairs"), *(Column(name, Kind.COUNT) for name in ("questions",
 
 
 def look_at(questions: Questions, judgements: Judgements, *, confidence: float = CONFIDENCE) -> Standing:
-    """Find how far judging has come."""
+    """Find how far judging has come, and what the answers say by now."""
     counted = count_answers(questions, judgements)
-    estimates = estimate_all(questions.design.masses, counted, confidence=confidence)
     parts = {stratum: [c for c in counted if c.question.stratum == stratum] for stratum in (*STRATA, SHEET)}
-    rows = tuple(_row(stratum, part) for stratum, part in parts.items() if part)
     return Standing(
-        rows,
-        estimates["delta_precision"],
+        tuple(_row(stratum, part) for stratum, part in parts.items() if part),
+        estimate_overall(questions.design, counted, confidence=confidence),
         questions.design.half_width,
-        tuple(judgements.open_cases),
+        judgements.agreement.alpha,
+        find_cases(questions, judgements),
         judgements.problems,
     )
 

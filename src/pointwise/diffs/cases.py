@@ -1,0 +1,73 @@
+"""Cases: answers that somebody should look at again, and decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pointwise.diffs.closure import Contradiction, Pair, pair_of
+from pointwise.diffs.judgements import Judgement, Judgements
+from pointwise.diffs.questions import Question, Questions
+
+CaseKind = Literal["disagreement", "flag", "contradiction"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of items to decide on, because its answers do not fit together or its data is wrong.
+
+    Args:
+        kind: "disagreement" of judges, "flag" (a judge found the data wrong), or "contradiction": with the answers to
+            other pairs it cannot be true.
+        pair: The two items.
+        reason: Why somebody should look again.
+        answers: What people said about the pair.
+        question: The question with the records of the items; None if the pair was not asked about for this diff.
+        chain: Of a contradiction, the items that the yeses join, from one of those told apart to the other.
+    """
+
+    kind: CaseKind
+    pair: Pair
+    reason: str
+    answers: tuple[Judgement, ...]
+    question: Question | None = None
+    chain: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known by name, without the records."""
+        said = [{"judge": a.judge, "answer": a.answer, "note": a.note} for a in self.answers]
+        number = self.question and self.question.number
+        known = {"kind": self.kind, "a": self.pair[0], "b": self.pair[1], "question": number, "reason": self.reason}
+        return {**known, "answers": said, "chain": list(self.chain)}
+
+
+def find_cases(questions: Questions, judgements: Judgements) -> tuple[Case, ...]:
+    """List what is to be decided: what judges disagree on, what they flagged, and what contradicts itself."""
+    by_pair = {q.pair: q for q in reversed(questions)}
+    found = []
+    for kind, pair, reason, chain in dict.fromkeys(_find(judgements)):
+        found.append(Case(kind, pair, reason, judgements.about(pair), by_pair.get(pair), chain))
+    return tuple(found)
+
+
+_Found = tuple[CaseKind, Pair, str, tuple[str, ...]]
+
+
+def _find(judgements: Judgements) -> Iterator[_Found]:
+    for pair, verdict in judgements.verdicts.items():
+        if verdict.is_disputed:
+            yield "disagreement", pair, "judges disagree", ()
+    for pair, verdict in judgements.verdicts.items():
+        if verdict.is_flagged:
+            yield "flag", pair, "flagged as a data error", ()
+    for contradiction in judgements.contradictions:
+        yield from _find_open(judgements, contradiction)
+
+
+def _find_open(judgements: Judgements, contradiction: Contradiction) -> Iterator[_Found]:
+    """List the pairs of a contradiction that nobody has decided yet."""
+    links = zip(contradiction.chain, contradiction.chain[1:], strict=False)
+    for pair in (contradiction.pair, *(pair_of(one, other) for one, other in links)):
+        if not judgements.verdicts[pair].is_adjudicated:
+            yield "contradiction", pair, str(contradiction), contradiction.chain

@@ -1,0 +1,78 @@
+"""Context: a few items that are with an item in both clusterings, to help a judge who cannot tell from the pair alone.
+
+Members of one clustering's cluster would tell which clustering put the two together. What both clusterings have with
+an item tells nothing about the change. Where the two items of a pair share these members, each side shows others, so
+that nobody can see that they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS
+from pointwise.core.evidence import Evidence
+from pointwise.engines.chance import with_uniform
+from pointwise.engines.queries import from_rows
+
+MEMBERS = 5
+"""As many members of each side are shown at most."""
+
+_CANDIDATES = 60  # items of a cell that are looked at, on average: with ten of them nearly always
+_BELOW, _UNIFORM = "_below", "_uniform"
+
+Cell = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Companions:
+    """What stays with the items that questions are about.
+
+    Args:
+        cells: The cell of every item.
+        members: Some items of every cell, in an order that says nothing.
+    """
+
+    cells: Mapping[Any, Cell]
+    members: Mapping[Cell, Sequence[Any]]
+
+    def of(self, a: Any, b: Any) -> tuple[list[Any], list[Any]]:
+        """Choose some for each of two items: none twice, and neither of the two."""
+        own, others = ([m for m in self.members.get(self.cells[i], ()) if m not in (a, b)] for i in (a, b))
+        if self.cells[a] == self.cells[b]:
+            own, others = own[::2], own[1::2]
+        return own[:MEMBERS], others[:MEMBERS]
+
+
+def find_companions(evidence: Evidence, items: Sequence[Any], seed: int) -> Companions:
+    """Find some of what is with each of the items in both clusterings.
+
+    Args:
+        evidence: The items and their cells.
+        items: What questions are about.
+        seed: The same seed gives the same members.
+    """
+    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
+    rows = evidence.items.join(wanted, on=ITEM, how="inner").select(ITEM, IDEAL, ACTUAL)
+    sizes = evidence.cells.select(IDEAL, ACTUAL, ITEMS)
+    found = evidence.engine.collect(rows.join(sizes, on=[IDEAL, ACTUAL], how="inner")).to_pylist()
+    large = {(row[IDEAL], row[ACTUAL]): row[ITEMS] for row in found if row[ITEMS] > 1}
+    return Companions({row[ITEM]: (row[IDEAL], row[ACTUAL]) for row in found}, _list_members(evidence, large, seed))
+
+
+def _list_members(evidence: Evidence, sizes: Mapping[Cell, int], seed: int) -> dict[Cell, list[Any]]:
+    """List items of cells by numbers drawn for them; of large cells, only the first ones."""
+    if not sizes:
+        return {}
+    cells = [{IDEAL: cell[0], ACTUAL: cell[1], _BELOW: _CANDIDATES / size} for cell, size in sizes.items()]
+    rows = evidence.items.join(from_rows(cells, evidence.engine), on=[IDEAL, ACTUAL], how="inner")
+    salt = nw.lit(f"{seed}|context|")
+    drawn = with_uniform(rows, evidence.engine, _UNIFORM, salt, nw.col(ITEM).cast(nw.String))
+    kept = drawn.filter(nw.col(_UNIFORM) < nw.col(_BELOW)).select(ITEM, IDEAL, ACTUAL, _UNIFORM)
+    found: dict[Cell, list[Any]] = {}
+    for row in sorted(evidence.engine.collect(kept).to_pylist(), key=lambda row: (row[_UNIFORM], str(row[ITEM]))):
+        found.setdefault((row[IDEAL], row[ACTUAL]), []).append(row[ITEM])
+    return found

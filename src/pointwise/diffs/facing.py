@@ -1,0 +1,66 @@
+"""Facing records: what is known about two items, side by side, with where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from pointwise.diffs.asking import Turn
+
+Mark = Literal["same", "different", "missing"]
+
+Piece = tuple[str, bool]
+"""A part of a text, and whether the other text has it too."""
+
+_LONGEST = 2_000  # characters of texts that are compared piece by piece; longer ones differ as a whole
+
+
+@dataclass(frozen=True)
+class Facing:
+    """What is known about the two items of a question under one name.
+
+    Args:
+        attribute: The name.
+        left: What it is for the item at the left; None if it is missing.
+        right: The same for the other one.
+        mark: Whether the two are the "same", "different", or one of them is "missing".
+    """
+
+    attribute: str
+    left: Any
+    right: Any
+    mark: Mark
+
+    @property
+    def pieces(self) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """Both values as text in pieces, each with whether the other one has it too."""
+        left, right = ("" if value is None else str(value) for value in (self.left, self.right))
+        if self.mark != "different" or max(len(left), len(right)) > _LONGEST:
+            is_same = self.mark == "same"
+            return (((left, is_same),) if left else ()), (((right, is_same),) if right else ())
+        steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+        ours = tuple((left[i:j], tag == "equal") for tag, i, j, _, _ in steps if j > i)
+        theirs = tuple((right[i:j], tag == "equal") for tag, _, _, i, j in steps if j > i)
+        return ours, theirs
+
+
+def face(turn: Turn) -> list[Facing]:
+    """Lay the records of a turn's question side by side, in the order that was drawn for the judge."""
+    return list(_face(turn))
+
+
+def _face(turn: Turn) -> Iterator[Facing]:
+    if turn.question is None:
+        return
+    left, right = in_order(turn, turn.question.records)
+    for name in dict.fromkeys([*left, *right]):
+        one, other = left.get(name), right.get(name)
+        is_missing = one is None or other is None
+        yield Facing(name, one, other, "missing" if is_missing else "same" if one == other else "different")
+
+
+def in_order(turn: Turn, sides: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Put what belongs to the items a and b in the order in which they are shown."""
+    return sides if turn.shown == "ab" else (sides[1], sides[0])
