@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
     from pointwise import charts, datasets, engines, errors, labels
     from pointwise.answers.explanations import ClusterExplanation, Explanation, ItemExplanation, ItemSet
-    from pointwise.answers.mistakes import Mistake, Mistakes, Part, Rest
+    from pointwise.answers.mistake import Mistake, Part, Rest
+    from pointwise.answers.mistakes import Mistakes
+    from pointwise.answers.records import Example, Records
     from pointwise.answers.tables import MetricTable, Overall
     from pointwise.columns import Column, Kind
     from pointwise.comparison.comparing import compare
@@ -51,6 +53,7 @@ __all__ = [
     "Engine",
     "Estimates",
     "Evaluation",
+    "Example",
     "Explanation",
     "Gate",
     "Interval",
@@ -68,6 +71,7 @@ __all__ = [
     "Plan",
     "PointwiseError",
     "Questions",
+    "Records",
     "Rest",
     "Result",
     "RunError",
@@ -114,6 +118,7 @@ _HOMES = {
     "Engine": "pointwise.engines",
     "Estimates": "pointwise.diffs.estimation",
     "Evaluation": "pointwise.evaluation",
+    "Example": "pointwise.answers.records",
     "Explanation": "pointwise.answers.explanations",
     "Gate": "pointwise.gates",
     "Interval": "pointwise.uncertainty.intervals",
@@ -125,14 +130,15 @@ _HOMES = {
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
     "MetricTable": "pointwise.answers.tables",
-    "Mistake": "pointwise.answers.mistakes",
+    "Mistake": "pointwise.answers.mistake",
     "Mistakes": "pointwise.answers.mistakes",
     "Overall": "pointwise.answers.tables",
-    "Part": "pointwise.answers.mistakes",
+    "Part": "pointwise.answers.mistake",
     "Plan": "pointwise.uncertainty.planning",
     "PointwiseError": "pointwise.errors",
     "Questions": "pointwise.diffs.questions",
-    "Rest": "pointwise.answers.mistakes",
+    "Records": "pointwise.answers.records",
+    "Rest": "pointwise.answers.mistake",
     "Result": "pointwise.results",
     "RunError": "pointwise.errors",
     "Sweep": "pointwise.thresholds.sweeping",

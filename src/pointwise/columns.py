@@ -23,6 +23,7 @@ RESERVED = (ITEM, CLUSTER, IDEAL, ACTUAL, "weight")
 ITEMS = "items"  # a count of items
 WEIGHT = "weight"  # a sum of item weights
 SHARE = "share"  # of the total weight
+COST = "cost"  # of a mistake or a cluster: how much of a rate it makes up
 SQUARES = "squared_weight"  # a sum of squared item weights
 LEAST_WEIGHT = "least_weight"  # of the items of a cell
 BAD_WEIGHTS = "bad_weights"  # a count of items whose weight is not a positive finite number
@@ -77,7 +78,7 @@ def name_part(column: str, part: str) -> str:
 
 RESULTS = frozenset(
     {
-        *(ITEM, CLUSTER, IDEAL, ACTUAL, ITEMS, WEIGHT, SHARE, SQUARES, BAD_WEIGHTS, TP, FP, FN, TN),
+        *(ITEM, CLUSTER, IDEAL, ACTUAL, ITEMS, WEIGHT, SHARE, COST, SQUARES, BAD_WEIGHTS, TP, FP, FN, TN),
         *(IDEAL_WEIGHT, IDEAL_ITEMS, ACTUAL_WEIGHT, ACTUAL_ITEMS, IDEAL_CLUSTERS),
         *(SLICE, VALUE, METRIC, MEANING, VARIANT, EXPERIMENT, BASELINE, DELTA, P_VALUE, P_ADJUSTED, CONTRIBUTION),
         *(UP_CLUSTERS, DOWN_CLUSTERS, VERDICT, CHANGE, MOVED, *COVERAGE_SHARES),
@@ -150,6 +151,7 @@ class Column:
         high: The column with the upper end.
         is_drawn: Whether a drawing shows it. One that does not is in the data only, which keeps the drawing narrow.
         is_given: Whether a user has named it, so that it has another name inside.
+        is_spare: Whether a terminal shows it only where there is room enough to break no line.
     """
 
     name: str
@@ -158,6 +160,7 @@ class Column:
     high: str = ""
     is_drawn: bool = True
     is_given: bool = False
+    is_spare: bool = False
 
     @property
     def own(self) -> str:

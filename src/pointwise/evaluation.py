@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from pointwise.answers.explanations import (
 )
 from pointwise.answers.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.answers.mistakes import MistakeKind, Mistakes, find_mistakes
+from pointwise.answers.records import Records, Shown, choose_shown, find_records
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
 from pointwise.columns import ACTUAL, IDEAL, ITEM
@@ -34,7 +35,7 @@ from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.turns import in_turn
 from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Missing, Options, Outside, Unassigned, as_labels
+from pointwise.inputs.options import Columns, Missing, MistakesBy, Options, Outside, Unassigned, as_labels
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
@@ -74,6 +75,7 @@ def evaluate(
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
+    show: Columns | None = None,
     metrics: Metrics | None = None,
     outside: Outside = "ignore",
     missing: Missing = "drop",
@@ -108,6 +110,8 @@ def evaluate(
         weights: A table of items and their weights.
         attributes: A table of items and what is known about them, to slice by.
         slices: Columns or conditions to slice by; `by_slice()` shows them.
+        show: Columns of the attributes to show beside the ids of items wherever some are listed; by default the first
+            few that hold text. An empty list shows none.
         metrics: The metrics to show, by name or as they are; by default precision, recall, f1 and jaccard_distance.
         outside: What members of an actual cluster that the truth does not list mean: nothing ("ignore", as in
             the paper), or that the cluster is wrong to hold them ("wrong"; the truth clusters are complete).
@@ -155,7 +159,9 @@ def evaluate(
     chosen, confidence = find_metrics(metrics), check_confidence(confidence)
     plan = read_sampling(sampling, drawn=drawn, population=population, strata=strata)
     labels = as_labels(unassigned_labels)
-    options = Options(item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan, header)
+    options = Options(
+        item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan, header, as_shown(show)
+    )
     sources = (table_of(ideal), table_of(actual), weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
@@ -186,6 +192,13 @@ def as_specs(slices: Any) -> tuple[Any, ...]:
     if isinstance(slices, (str, nw.Expr)):
         return (slices,)
     return tuple(slices or ())
+
+
+def as_shown(columns: Columns | None) -> tuple[str, ...] | None:
+    """List the columns that a user wants shown, who may give a single one as it is."""
+    if columns is None:
+        return None
+    return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def evaluate_inputs(
@@ -265,6 +278,34 @@ class Evaluation:
         """Return the same evaluation showing other metrics; nothing is read again."""
         return replace(self, metrics=self._chosen(names))
 
+    def with_shown(self, *columns: str) -> Evaluation:
+        """Return the same evaluation showing other columns beside the ids of items."""
+        shown = choose_shown(self.evidence, columns)
+        return replace(self, options=replace(self.options, show=shown.columns))
+
+    @property
+    def shown(self) -> Shown:
+        """What is shown beside the ids of items: the columns that were asked for, as far as they are known."""
+        asked = self.options.show
+        if asked is None:
+            return choose_shown(self.evidence, None)
+        return Shown(tuple(column for column in asked if column in self.evidence.slice_schema), is_asked=True)
+
+    def records(self, items: Iterable[Any], *, show: Columns | None = None) -> Records:
+        """Look up what is known about a few items.
+
+        Args:
+            items: Their ids. Those that are not among the common items are left out.
+            show: What to look up, as in `evaluate`.
+
+        Returns:
+            One row per item: its id, its clusters, its weight and the columns to show.
+        """
+        return find_records(self.evidence, items, self._shown(show))
+
+    def _shown(self, show: Columns | None) -> Shown:
+        return self.shown if show is None else choose_shown(self.evidence, as_shown(show))
+
     def by_ideal_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
         """Average the metrics over the items of each ideal cluster."""
         return tabulate_clusters(self.evidence, IDEAL, self._chosen(metrics))
@@ -332,7 +373,14 @@ class Evaluation:
             return explain_item(self.evidence, key, self.metrics, limit=limit)
         return explain_cluster(self.evidence, kind, key, self.metrics, limit=limit)
 
-    def mistakes(self, limit: int = SHOWN_ROWS, *, kind: MistakeKind = "both") -> Mistakes:
+    def mistakes(
+        self,
+        limit: int = SHOWN_ROWS,
+        *,
+        kind: MistakeKind = "both",
+        by: MistakesBy = "cluster",
+        show: Columns | None = None,
+    ) -> Mistakes:
         """Rank what was merged or split wrongly by what it costs.
 
         The costs of all mistakes add up to the over-merge rate (1 - precision) and the under-merge rate (1 - recall).
@@ -341,8 +389,11 @@ class Evaluation:
             limit: How many to list.
             kind: "over-merge", "under-merge", "both", or "outside": the over-merges with members that the truth does
                 not list.
+            by: What a mistake is: an actual cluster that merges or an ideal cluster that was split ("cluster"), or two
+                parts of such a cluster ("pair").
+            show: What to show of the examples, as in `evaluate`.
         """
-        return find_mistakes(self.evidence, limit, kind)
+        return find_mistakes(self.evidence, limit, kind, by=by, shown=self._shown(show))
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.

@@ -159,7 +159,7 @@ def test_transcript_mistakes(releases):
     assert found["rates"] == dict(stored.rates)
     rows = call_csv("mistakes", run, "-n", 7, "--threads", 1)
     assert sum(float(row["cost"]) for row in rows) == pytest.approx(sum(stored.rates.values()), rel=1e-12)
-    assert "was split into" in call("mistakes", run, "-n", 7)[0]
+    assert "is split into" in call("mistakes", run, "-n", 7)[0]
     assert call_json("mistakes", run, "--kind", "over-merge")["mistakes"] == []
 
 

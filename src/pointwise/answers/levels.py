@@ -7,10 +7,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.costs import can_cost, cost_rate, with_cost
 from pointwise.answers.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.answers.tables import MetricTable, Overall, metric_columns
 from pointwise.columns import (
     ACTUAL,
+    COST,
     FN,
     FP,
     HIGH,
@@ -73,10 +75,12 @@ def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence
 
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:
-    """Average metrics over the common items of every ideal or actual cluster."""
-    frame = evidence.lift(evidence.measured(metrics), (side,), metrics)
+    """Average metrics over the common items of every ideal or actual cluster, and say what the cluster costs."""
+    lifted = tuple({m.name: m for m in (*metrics, cost_rate(side))}.values())
+    frame = with_cost(evidence.lift(evidence.measured(lifted), (side,), lifted), evidence, side)
     title = "Ideal clusters" if side == IDEAL else "Actual clusters"
-    described = (*keys(side), *ITEM_SIZES, *(c for m in metrics for c in metric_columns(m)))
+    costs = [Column(COST, Kind.METRIC)] if can_cost(evidence, side) else []
+    described = (*keys(side), *ITEM_SIZES, *costs, *(c for m in metrics for c in metric_columns(m)))
     return MetricTable(title, frame, evidence.engine, described, order=((WEIGHT, True), (side, False)))
 
 

@@ -116,11 +116,27 @@ def _columns(schema: Mapping[str, Any]) -> str:
 def _unknown(name: str, schema: Mapping[str, Any]) -> str:
     if name.lower() in RESERVED:
         return say_reserved(name)
-    known = [*schema, *SIZES]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     columns = _columns(schema)
-    return f"There is no column {name!r} to slice by.{hint} {columns[0].upper()}{columns[1:]}"
+    return f"There is no column {name!r} to slice by.{_hint(name, [*schema, *SIZES])} {columns[0].upper()}{columns[1:]}"
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def check_columns(names: Sequence[str], schema: Mapping[str, Any]) -> None:
+    """Refuse to show columns that items do not have.
+
+    Raises:
+        MissingColumnError: The message says which there are.
+    """
+    for name in (name for name in names if name not in schema):
+        there = f"There are {', '.join(map(repr, schema))}." if schema else "Nothing is known about the items."
+        raise MissingColumnError(
+            f"There is no column {name!r} to show.{_hint(name, list(schema))} {there} More columns come from "
+            "attributes=..., a table of items and their attributes."
+        )
 
 
 def band_start(column: str) -> nw.Expr:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pointwise.answers.mistakes import UNDER_MERGE, Mistake, Mistakes
+from pointwise.answers.costs import COST_RATES
+from pointwise.answers.mistake import UNDER_MERGE, Mistake
+from pointwise.answers.mistakes import Mistakes
 from pointwise.answers.tables import MetricTable
 from pointwise.charts.style import (
     ACTUAL_COLOR,
@@ -28,9 +30,9 @@ from pointwise.charts.style import (
     require_rows,
     shorten,
 )
-from pointwise.columns import ACTUAL, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
+from pointwise.columns import ACTUAL, COST, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
 from pointwise.core.metrics import find_metrics
-from pointwise.pages.excerpts import COST, COST_RATES, bin_weights, costly_clusters
+from pointwise.pages.excerpts import bin_weights, costly_clusters
 from pointwise.text.values import (
     SHOWN_ROWS,
     format_count,

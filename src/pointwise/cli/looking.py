@@ -19,6 +19,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
+from pointwise.inputs.options import MistakesBy
 from pointwise.text.values import SHOWN_ROWS
 
 if TYPE_CHECKING:
@@ -66,6 +67,17 @@ def opened(run: str, *, memory_limit: str | None = None, threads: int | None = N
             for warning in caught:
                 output.say(f"Warning: {translate(str(warning.message))}")
             yield evaluation
+
+
+@contextmanager
+def opened_with(
+    run: str, attributes: str | None, item: list[str] | None, show: str | None, **limits: Any
+) -> Iterator[Evaluation]:
+    """Load a run with attributes that came later, to slice by and to show of items."""
+    with stdin.files(attributes) as (known,), opened(run, **limits) as evaluation:
+        if known is not None:
+            evaluation = evaluation.with_attributes(known, item=options.read_plain(item, "--item"))  # noqa: PLW2901
+        yield evaluation if show is None else evaluation.with_shown(*options.read_names(show))
 
 
 @app.command()
@@ -255,6 +267,13 @@ def mistakes(
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = SHOWN_ROWS,
     which: Annotated[Kind, typer.Option("--kind", help="Which mistakes to list.")] = Kind.both,
+    by: Annotated[
+        MistakesBy,
+        typer.Option("--by", help="What a mistake is: a cluster that merges or was split, or two parts of one."),
+    ] = "cluster",
+    show: options.Show = None,
+    attributes: options.Attributes = None,
+    item: options.AttributeItem = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
@@ -265,10 +284,11 @@ def mistakes(
     \b
     Example:
       pointwise mistakes runs/monday
+      pointwise mistakes runs/monday --attributes about.parquet --show name,city
       pointwise mistakes runs/monday --kind under-merge --limit 100 --format csv
     """
-    with opened(run, threads=threads) as evaluation:
-        found = evaluation.mistakes(limit, kind=which.value)
+    with opened_with(run, attributes, item, show, threads=threads) as evaluation:
+        found = evaluation.mistakes(limit, kind=which.value, by=by)
         if kind.is_csv:
             output.put_text(output.draw_csv(_as_rows(found), [*found.columns, _NUMBER], kind))
             return
@@ -328,10 +348,8 @@ def slice_run(
     """
     from pointwise.answers.slices import say_what_to_slice_by
 
-    with stdin.files(attributes) as (known,), opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
+    with opened_with(run, attributes, item, None, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
-        if known is not None:
-            chosen = chosen.with_attributes(known, item=options.read_plain(item, "--item"))
         if not slices:
             raise UsageError(say_what_to_slice_by(chosen.evidence.slice_schema))
         table = chosen.by_slice(*slices)

@@ -238,6 +238,25 @@ Item = Annotated[
         rich_help_panel=_READING,
     ),
 ]
+AttributeItem = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--item",
+        metavar="COLUMN",
+        help="Column of the attributes that identifies an item; repeat if several do so together.",
+        rich_help_panel=_READING,
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="COLUMNS",
+        help="What to show beside the ids of items: name,city.",
+        show_default="the first few columns of text",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Cluster = Annotated[
     list[str] | None,
     typer.Option(
@@ -392,6 +411,11 @@ def read_columns(
     if sum(map(len, by_table.values())) < len(given):
         raise UsageError(f"Either all of the columns have a table before them ({tables[0]}=COLUMN) or none has.")
     return by_table
+
+
+def read_names(given: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in given.split(",") if name.strip()]
 
 
 def read_plain(given: Sequence[str] | None, option: str) -> str | list[str] | None:

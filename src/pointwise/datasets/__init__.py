@@ -1,4 +1,4 @@
-"""Data to try things on: PatentsView inventor mentions, a ground truth, and fifteen clusterings of them."""
+"""Data to try things on: PatentsView inventor mentions with fifteen clusterings, and people with planted mistakes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "patentsview"
+_PEOPLE = Path(__file__).parent / "people"
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,23 @@ class PatentsView:
     releases: dict[str, Path]
 
 
+@dataclass(frozen=True)
+class People:
+    """Paths of the files about people, all of them invented.
+
+    Args:
+        truth: The ideal clustering: which records belong to which person.
+        clusters: A clustering of the records that is right except for planted mistakes.
+        records: Name, street, city, date of birth and source of every record.
+        planted: The mistakes: `kind`, `cluster` (actual for an over-merge, ideal for an under-merge) and `why`.
+    """
+
+    truth: Path
+    clusters: Path
+    records: Path
+    planted: Path
+
+
 def patentsview() -> PatentsView:
     """Return the paths of the PatentsView files that come with pointwise.
 
@@ -33,3 +51,14 @@ def patentsview() -> PatentsView:
     """
     releases = {path.stem: path for path in sorted((_FOLDER / "releases").glob("*.parquet"))}
     return PatentsView(_FOLDER / "truth.parquet", _FOLDER / "attributes.parquet", releases)
+
+
+def people() -> People:
+    """Return the paths of the files about people that come with pointwise.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.datasets.people().records.name
+        'records.parquet'
+    """
+    return People(*(_PEOPLE / f"{name}.parquet" for name in ("truth", "clusters", "records", "planted")))

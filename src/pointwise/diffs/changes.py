@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from pointwise.answers.mistakes import COLUMNS, DRAWN, OVER_MERGE, UNDER_MERGE, Mistakes, Part, find_mistakes
-from pointwise.columns import ITEM, Column, given_name, inside
+from pointwise.answers.mistake import OVER_MERGE, UNDER_MERGE, Mistake, Part
+from pointwise.answers.mistakes import PAIR_COLUMNS, find_mistakes
+from pointwise.answers.records import Record, Shown
+from pointwise.columns import COST, SHARE, Column, Kind
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, SPLIT
-from pointwise.engines.queries import from_rows
 from pointwise.inputs.options import check_choice
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
@@ -93,7 +94,7 @@ class Changes(Result, Sequence[Change]):
 
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
-        return COLUMNS
+        return PAIR_COLUMNS
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the changes listed as dictionaries."""
@@ -110,6 +111,10 @@ class Changes(Result, Sequence[Change]):
         return Drawing(f"Changes that make up {rates}", DRAWN, rows, note)
 
 
+DRAWN = (Column("kind"), Column(COST, Kind.METRIC), Column(SHARE, Kind.SHARE), Column("what happened"))
+"""What a drawing shows of a change."""
+
+
 def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
     return dict(zip((column.name for column in DRAWN), (kind, cost, share, text), strict=True))
 
@@ -120,33 +125,13 @@ def find_changes(evidence: Evidence, limit: int, kind: ChangeKind) -> Changes:
     A split costs what an under-merge does when the baseline is the truth, and a merge what an over-merge does.
     """
     check_choice("kind", kind, ChangeKind)
-    found = find_mistakes(evidence, limit, _KINDS[kind])
-    records = _records(found, evidence)
+    found = find_mistakes(evidence, limit, _KINDS[kind], by="pair", shown=Shown(tuple(evidence.slice_schema)))
     changes = tuple(
-        Change(_NAMES[m.kind], m.cluster, m.cluster_weight, m.first, m.second, m.cost, m.share, _own(m, records))
-        for m in found
+        Change(_NAMES[m.kind], m.cluster, m.weight, m.first, m.second, m.cost, m.share, _records(m)) for m in found
     )
     rates = {_RATES[name]: value for name, value in found.rates.items()}
     return Changes(changes, rates, {_RATES[rest.rate]: (rest.count, rest.cost) for rest in found.rest})
 
 
-def _own(mistake: Any, records: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
-    items = (*mistake.first.examples, *mistake.second.examples)
-    return {item: records[item] for item in items if item in records}
-
-
-def _records(found: Mistakes, evidence: Evidence) -> dict[Any, dict[str, Any]]:
-    """Fetch what is known about the example items of all parts."""
-    items = dict.fromkeys(item for m in found for part in (m.first, m.second) for item in part.examples)
-    return fetch_records(evidence, list(items))
-
-
-def fetch_records(evidence: Evidence, items: Sequence[Any]) -> dict[Any, dict[str, Any]]:
-    """Fetch the attributes of some items."""
-    columns = list(evidence.slice_schema)
-    if not columns or not items:
-        return {}
-    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    few = replace(evidence, found=evidence.items.join(wanted, on=ITEM, how="inner"))  # before attributes are joined
-    found = evidence.engine.collect(few.items_with(columns).select(ITEM, *map(inside, columns))).to_pylist()
-    return {row.pop(ITEM): {given_name(column): value for column, value in row.items()} for row in found}
+def _records(mistake: Mistake) -> dict[Any, Record]:
+    return {e.item: e.record for part in mistake.largest for e in part.records if e.record}

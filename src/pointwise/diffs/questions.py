@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from pointwise.answers.records import fetch_records
 from pointwise.columns import ITEM
 from pointwise.core.evidence import Evidence
-from pointwise.diffs.changes import fetch_records
 from pointwise.diffs.closure import pair_of
 from pointwise.diffs.context import find_companions
 from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
@@ -378,7 +378,7 @@ def _with_records(questions: Sequence[Question], evidence: Evidence, seed: int) 
     companions = find_companions(evidence, items, seed)
     sides = [companions.of(q.a, q.b) for q in questions]
     others = (member for both in sides for side in both for member in side)
-    records = fetch_records(evidence, list(dict.fromkeys([*items, *others])))
+    records = fetch_records(evidence, [*items, *others], list(evidence.slice_schema))
 
     def look_up(members: Sequence[Any]) -> list[Record]:
         return [records.get(member) or {ITEM: member} for member in members]

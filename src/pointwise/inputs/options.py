@@ -31,6 +31,9 @@ DiffOn = Literal["common", "union"]
 Contradictions = Literal["error", "drop"]
 """What happens to items that answers put together and tell apart."""
 
+MistakesBy = Literal["cluster", "pair"]
+"""What a mistake is: a cluster that merges or was split, or two parts of one."""
+
 Absent = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
 
@@ -99,6 +102,7 @@ class Options:
     unassigned_labels: tuple[Any, ...] = ()
     sampling: Sampling | None = None
     header: bool | Mapping[str, bool] = True
+    show: tuple[str, ...] | None = None  # columns to show of items; None for the first few of text
     sides: tuple[str, str] = IDEAL_AND_ACTUAL  # what a user calls the two clusterings
 
     def __post_init__(self) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pointwise.columns import IDEAL, ITEM, ITEM_SIZES, ITEMS, SHARE, WEIGHT, Column, Kind, keys
-from pointwise.pages.excerpts import Breakdown, Cell
+from pointwise.answers.breakdown import Breakdown, Cell
+from pointwise.answers.records import Example
+from pointwise.columns import IDEAL, ITEM, ITEM_SIZES, WEIGHT, Column, Kind, keys
 from pointwise.pages.grids import Head, Value, head_of, write
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_share, format_weight
@@ -55,7 +56,7 @@ def item_columns(attributes: Sequence[str]) -> list[Column]:
 def item_heads(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str]) -> list[Head]:
     """Name the columns of example items."""
     parts = [part for breakdowns in found for part in breakdowns.values()]
-    examples = [example for part in parts for cell in part.cells for example in cell.examples]
+    examples = [_as_row(example) for part in parts for cell in part.cells for example in cell.examples]
     drawing = Drawing("", item_columns(attributes), examples)
     return [head_of(column, drawing) for column in drawing.columns]
 
@@ -81,9 +82,13 @@ def describe_cells(found: Breakdown | None, side: str, attributes: Sequence[str]
 def _describe_cell(cell: Cell, columns: Sequence[Column]) -> CellDetail:
     return CellDetail(
         cluster=write(Kind.TEXT, cell.other),
-        share=format_share(cell.values[SHARE]),
-        percent=f"{100 * cell.values[SHARE]:.2f}",
-        items=format_count(cell.values[ITEMS], "item"),
-        weight=format_weight(cell.values[WEIGHT]),
-        examples=[[write(column.kind, example[column.name]) for column in columns] for example in cell.examples],
+        share=format_share(cell.share),
+        percent=f"{100 * cell.share:.2f}",
+        items=format_count(cell.items, "item"),
+        weight=format_weight(cell.weight),
+        examples=[[write(c.kind, _as_row(example)[c.name]) for c in columns] for example in cell.examples],
     )
+
+
+def _as_row(example: Example) -> dict[str, Any]:
+    return {ITEM: example.item, WEIGHT: example.weight, **example.record}

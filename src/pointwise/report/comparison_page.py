@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
+from pointwise.answers.breakdown import break_down
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import (
     BASELINE,
@@ -38,7 +39,6 @@ from pointwise.pages.details import (
     describe_cells,
     item_heads,
 )
-from pointwise.pages.excerpts import break_down
 from pointwise.pages.facts import describe_coverage, describe_inputs
 from pointwise.pages.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
 from pointwise.report.evaluation_page import (
@@ -274,7 +274,7 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     before, after = (comparison[pair[side]] for side in (BASELINE, EXPERIMENT))
     attributes = list(after.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[IDEAL] for row in rows]
-    found = [break_down(e, IDEAL, keys, cells=MOST_CELLS, attributes=attributes) for e in (before, after)]
+    found = [break_down(e.evidence, IDEAL, keys, cells=MOST_CELLS, columns=attributes) for e in (before, after)]
     heads = item_heads(found, attributes)
     verbs = (f"In {shorten(pair[BASELINE]).text} it lies in", f"In {shorten(pair[EXPERIMENT]).text} it lies in")
     details = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
+from pointwise.answers.breakdown import break_down
 from pointwise.answers.mistakes import Mistakes
 from pointwise.columns import ACTUAL, IDEAL
 from pointwise.core.metrics import Metric
@@ -19,7 +20,7 @@ from pointwise.pages.details import (
     describe_cells,
     item_heads,
 )
-from pointwise.pages.excerpts import break_down, costly_clusters, hold
+from pointwise.pages.excerpts import costly_clusters, hold
 from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, say_intervals
 from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten
 from pointwise.pages.sentences import say_balance
@@ -173,7 +174,7 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     total, rows = len(table), table.head(MOST_CLUSTERS).to_dicts()
     attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[side] for row in rows]
-    found = break_down(evaluation, side, keys, cells=MOST_CELLS, attributes=attributes)
+    found = break_down(evaluation.evidence, side, keys, cells=MOST_CELLS, columns=attributes)
     heads = item_heads([found], attributes)
     verb = "It lies in" if side == IDEAL else "Its items come from"
     details = [

@@ -8,6 +8,8 @@ from typing import Any
 
 from pointwise.columns import NUMBERS, Column, Kind
 
+_FEW = 2  # metrics that are always shown
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -29,6 +31,14 @@ class Drawing:
     def shown(self) -> list[Column]:
         """The columns that are drawn by themselves."""
         return [column for column in self.columns if column.is_drawn and column.kind is not Kind.END]
+
+    @property
+    def dispensable(self) -> list[Column]:
+        """The columns that a narrow terminal leaves out, the first ones first, before rows become lists."""
+        metrics = [column for column in self.shown if column.kind is Kind.METRIC]
+        ranks = {Kind.WEIGHT: 0, Kind.SHARE: 1, Kind.METRIC: 2, Kind.P_VALUE: 3, Kind.COUNT: 4}
+        found = [column for column in reversed(self.shown) if column.kind in ranks and column not in metrics[:_FEW]]
+        return sorted(found, key=lambda column: ranks[column.kind])
 
     def holds_numbers(self, column: Column) -> bool:
         """Tell whether a column stands at the right."""

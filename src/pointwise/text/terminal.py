@@ -17,6 +17,7 @@ from pointwise.text.values import NOTHING, format_ends, format_value
 
 _GAP = 3  # between two columns
 _INTERVAL = re.compile(r"\S+ to \S+")
+_LEAST_SPARE = 2  # spare columns that are shown in any case
 _LONG_WORD = 40  # a longer one is broken where the terminal is narrow
 
 
@@ -24,7 +25,7 @@ def draw_table(drawing: Drawing) -> str:
     """Draw rows as text for a terminal.
 
     Intervals stand beside their values, or below them where that is too wide. Where the terminal is too narrow even for
-    that, every row is a list.
+    that, columns that matter less are left out, which is said; and where that does not help, every row is a list.
     """
     from rich.console import Console
 
@@ -32,14 +33,16 @@ def draw_table(drawing: Drawing) -> str:
     console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
     if drawing.title:
         console.print(escape_controls(drawing.title))
-    beside, below = ([_lay_out(drawing, column, separator) for column in drawing.shown] for separator in (" ", "\n"))
-    table = next((t for t in (beside, below) if sum(c.least + _GAP for c in t) <= width + 1), None)
+    table, left_out = _fit(drawing, width)
     if table is not None:
         console.print(_as_grid(table, width))
-    for number in range(len(drawing.rows) if table is None else 0):
-        console.print("", _as_record(beside, number), sep="\n")
+    records = [] if table is not None else _lay_out_all(drawing, drawing.shown, " ")
+    for number in range(len(drawing.rows) if records else 0):
+        console.print("", _as_record(records, number), sep="\n")
     if drawing.note:
         console.print(*([""] if table is None else []), drawing.note, sep="\n")
+    if left_out:
+        console.print(f"Left out for want of room: {', '.join(left_out)}")
     lines = buffer.getvalue().rstrip().split("\n")
     return "\n".join(escape_controls(line.rstrip()) for line in lines)
 
@@ -61,6 +64,39 @@ class _LaidOut:
     is_number: bool
     least: int
     whole: int
+
+
+def _fit(drawing: Drawing, width: int) -> tuple[list[_LaidOut] | None, list[str]]:
+    """Lay a table out in a width, leaving out what matters least; nothing if even the rest is too wide.
+
+    Returns:
+        The columns, and the names of those that are left out and were not spare.
+    """
+    columns = _without_spare(drawing, width)
+    left_out: list[str] = []
+    for column in (None, *drawing.dispensable):
+        if column is not None:
+            columns = [kept for kept in columns if kept is not column]
+            left_out.append(escape_controls(column.name))
+        for separator in (" ", "\n"):  # intervals stand beside their values, or below them
+            table = _lay_out_all(drawing, columns, separator)
+            if sum(c.least + _GAP for c in table) <= width + 1:
+                return table, left_out
+    return None, []
+
+
+def _without_spare(drawing: Drawing, width: int) -> list[Column]:
+    """Leave out spare columns, from the right, until no line breaks; the first ones stay."""
+    columns = drawing.shown
+    whole = {column.name: _lay_out(drawing, column, " ").whole for column in columns}
+    for column in [column for column in reversed(columns) if column.is_spare][:-_LEAST_SPARE]:
+        if sum(whole[kept.name] + _GAP for kept in columns) > width + 1:
+            columns = [kept for kept in columns if kept is not column]
+    return columns
+
+
+def _lay_out_all(drawing: Drawing, columns: Sequence[Column], separator: str) -> list[_LaidOut]:
+    return [_lay_out(drawing, column, separator) for column in columns]
 
 
 def _lay_out(drawing: Drawing, column: Column, separator: str) -> _LaidOut:

@@ -124,6 +124,17 @@ def short(value: Any, longest: int = 80) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def shorten(value: Any, longest: int) -> str:
+    """Write a value on one line, cut where it is long.
+
+    Example:
+        >>> shorten("A very long name", 7)
+        'A very…'
+    """
+    text = " ".join(str(value).split())
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
 def _format_whole(value: float) -> str:
     return f"{value:,.0f}"
 

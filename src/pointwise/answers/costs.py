@@ -1,0 +1,48 @@
+"""Costs: how much of the over-merge rate or the under-merge rate every cluster makes up."""
+
+from __future__ import annotations
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL, COST, IDEAL, ITEMS, SHARE
+from pointwise.core.evidence import Evidence
+from pointwise.core.lifting import sum_up
+from pointwise.core.metrics import Metric, find_metric
+
+COST_RATES = {IDEAL: "under_merge_rate", ACTUAL: "over_merge_rate"}
+"""An ideal cluster is split, an actual cluster is mixed."""
+
+
+def cost_rate(side: str) -> Metric:
+    """Return the rate that the clusters of a side make up."""
+    return find_metric(COST_RATES[side])
+
+
+def can_cost(evidence: Evidence, side: str) -> bool:
+    """Tell whether the sample allows us to say what the clusters of a side cost."""
+    sample = evidence.sample
+    return sample.clusters is None or sample.sees_outside or not cost_rate(side).sees_false_positives
+
+
+def cost_clusters(evidence: Evidence, side: str) -> nw.LazyFrame:
+    """Say what every ideal or actual cluster costs. All costs add up to the rate.
+
+    The cost is the weighted rate of the cluster's items over the weight of all items, so that it is what the rate
+    would lose if they were perfect. In a sample, items stand for others too.
+
+    Returns:
+        Clusters of the side with `cost` and `items`.
+    """
+    rate = cost_rate(side)
+    sums = sum_up(evidence.sample.expand(evidence.measured((rate,))), (side,), (rate,))
+    return sums.select(side, ITEMS, (nw.col(rate.name) / evidence.estimated_weight).alias(COST))
+
+
+def with_cost(lifted: nw.LazyFrame, evidence: Evidence, side: str) -> nw.LazyFrame:
+    """Add what every cluster costs to a lifted table that has the rate itself.
+
+    Where the sample does not allow an estimate, it is the cost among the items of the truth.
+    """
+    if evidence.sample.clusters is None or not can_cost(evidence, side):
+        return lifted.with_columns((nw.col(SHARE) * nw.col(COST_RATES[side])).alias(COST))
+    return lifted.join(cost_clusters(evidence, side).select(side, COST), on=side, how="inner")

@@ -1,0 +1,196 @@
+"""Pairs: the costliest pairs of cells that lie in one cluster, without listing all pairs.
+
+Two parts of different ideal clusters in one actual cluster were merged, two parts of one ideal cluster were split.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby, islice
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.mistake import OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part
+from pointwise.columns import (
+    ACTUAL,
+    ACTUAL_ITEMS,
+    ACTUAL_WEIGHT,
+    COST,
+    IDEAL,
+    IDEAL_ITEMS,
+    IDEAL_WEIGHT,
+    ITEMS,
+    TP,
+    WEIGHT,
+)
+from pointwise.core.evidence import Evidence
+from pointwise.engines.queries import count, from_rows, total
+
+_HEAVIEST, _LEADER, _CELLS = "heaviest", "leader", "cells"
+_PEAK = "peak"
+_COMMON_ITEMS, _COMMON_WEIGHT = "common_items", "common_weight"
+
+
+class PairRanking:
+    """The mistakes of one kind: the pairs of cells that lie in one cluster of one side.
+
+    A pair costs `2 tp_a tp_b / (cluster weight * total weight)`. All pairs of a cluster are too many to list. Call the
+    heaviest cell of a cluster its leader. If a pair without the leader is among the costliest, then both of its cells
+    with the leader are pairs that cost at least as much. So the costliest n pairs with a leader name all cells that the
+    costliest n pairs can consist of.
+
+    In a sample, a cell of expanded weight v stands for more than itself, and a pair costs `(v_a tp_b + tp_a v_b)`
+    over the same product.
+    """
+
+    def __init__(self, evidence: Evidence, kind: str) -> None:
+        self.evidence, self.kind = evidence, kind
+        self.side, self.other = (ACTUAL, IDEAL) if kind == OVER_MERGE else (IDEAL, ACTUAL)
+        self.margin = ACTUAL_WEIGHT if kind == OVER_MERGE else IDEAL_WEIGHT
+        self.number = ACTUAL_ITEMS if kind == OVER_MERGE else IDEAL_ITEMS
+        self.cells = evidence.sample.expand(evidence.cells)
+
+    def ranked(self, n: int) -> Iterator[Mistake]:
+        """Yield the costliest mistakes, at least n of them if there are so many, costliest first."""
+        found = [] if self.kind == OUTSIDE else [self._pairs(n)]
+        if self.kind != UNDER_MERGE:
+            found.append(self._outside(n))
+        return heapq.merge(*found, key=lambda mistake: -mistake.cost)
+
+    def total_cost(self, rate: float) -> float:
+        """Sum what all mistakes of this kind cost: the whole rate, unless they are only the outside ones."""
+        if self.kind != OUTSIDE:
+            return rate
+        return total(self.outside_costs(), COST, self.evidence.engine)
+
+    def count(self) -> int:
+        """Count all mistakes of this kind."""
+        outside = 0 if self.kind == UNDER_MERGE else count(self._outside_cells(), self.evidence.engine)
+        return outside if self.kind == OUTSIDE else outside + self._count_pairs()
+
+    def _count_pairs(self) -> int:
+        sizes = self._clusters().group_by(_CELLS).agg(nw.len().alias("clusters"))
+        rows = self.evidence.engine.collect(sizes).to_pylist()
+        return sum(int(row["clusters"]) * (int(row[_CELLS]) * (int(row[_CELLS]) - 1) // 2) for row in rows)
+
+    def _clusters(self) -> nw.LazyFrame:
+        sums = self.evidence.cells.group_by(self.side).agg(nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST))
+        return sums.with_columns(nw.col(_CELLS).cast(nw.Int64))
+
+    def _pairs(self, n: int) -> Iterator[Mistake]:
+        """Find the costliest pairs of cells."""
+        if self.kind == OVER_MERGE and self.evidence.sample.clusters is not None:
+            return iter(self._unequal_pairs(n))
+        clusters = self._clusters().filter(nw.col(_CELLS) > 1)
+        cells = self.cells.join(clusters, on=self.side, how="inner")
+        heaviest = cells.filter(nw.col(TP) == nw.col(_HEAVIEST))
+        leaders = heaviest.group_by(self.side).agg(nw.col(self.other).min().alias(_LEADER))
+        cells = cells.join(leaders, on=self.side, how="inner")
+        cost = 2 * nw.col(WEIGHT) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.evidence.estimated_weight)
+        followers = cells.filter(nw.col(self.other) != nw.col(_LEADER)).with_columns(cost.alias(COST))
+        order = [COST, self.side, self.other]
+        costliest = followers.sort(*order, descending=[True, False, False]).head(n)
+        columns = (self.side, self.other, ITEMS, TP, WEIGHT, self.margin, self.number)
+        chosen = costliest.select(*columns, _LEADER)
+        rows = self.evidence.engine.collect(chosen).to_pylist()
+        rows += self._leaders(rows, columns)
+        rows.sort(key=lambda row: (str(row[self.side]), -row[TP], str(row[self.other])))
+        groups = [list(group) for _, group in groupby(rows, key=lambda row: str(row[self.side]))]
+        return islice(self._best_first(groups), n)
+
+    def _unequal_pairs(self, n: int) -> list[Mistake]:
+        """Find the costliest pairs of cells that stand for unequally many.
+
+        No pair with a cell costs more than the cell would with the greatest weights of its cluster. So the cells with
+        the greatest such bounds are looked at, and more of them until the bound of the next falls below what was found.
+        """
+        peaks = self.cells.group_by(self.side).agg(
+            nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST), nw.col(WEIGHT).max().alias(_PEAK)
+        )
+        cells = self.cells.join(peaks.filter(nw.col(_CELLS) > 1), on=self.side, how="inner")
+        most = nw.col(WEIGHT) * nw.col(_HEAVIEST) + nw.col(TP) * nw.col(_PEAK)
+        bound = most / (nw.col(self.margin) * self.evidence.estimated_weight)
+        ranked = cells.with_columns(bound.alias(COST)).sort(
+            COST, self.side, self.other, descending=[True, False, False]
+        )
+        taken = 4 * n
+        while True:
+            rows = self.evidence.engine.collect(ranked.head(taken)).to_pylist()
+            groups: dict[Any, list[dict[str, Any]]] = {}
+            for row in sorted(rows, key=lambda row: (-row[TP], str(row[self.other]))):
+                groups.setdefault(row[self.side], []).append(row)
+            pairs = (pair for group in groups.values() for pair in combinations(group, 2))
+            found = heapq.nlargest(n, (self._mistake(*pair) for pair in pairs), key=lambda mistake: mistake.cost)
+            if len(rows) < taken or (len(found) == n and found[-1].cost >= rows[-1][COST]):
+                return found
+            taken *= 4
+
+    def _leaders(self, followers: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Fetch the heaviest cells of the clusters that followers lie in."""
+        if not followers:
+            return []
+        keys = {(row[self.side], row[_LEADER]) for row in followers}
+        wanted = _as_frame(self.evidence, self.side, self.other, keys)
+        cells = self.cells.join(wanted, on=[self.side, self.other], how="inner").select(*columns)
+        rows: list[dict[str, Any]] = self.evidence.engine.collect(cells).to_pylist()
+        return rows
+
+    def _best_first(self, groups: list[list[dict[str, Any]]]) -> Iterator[Mistake]:
+        """Yield the pairs of cells of every cluster, whose cells are sorted by weight, costliest first."""
+        heap: list[tuple[float, int, int, int]] = []
+
+        def push(group: int, i: int, j: int) -> None:
+            if j < len(groups[group]):
+                heapq.heappush(heap, (-self._cost(groups[group][i], groups[group][j]), group, i, j))
+
+        for group in range(len(groups)):
+            push(group, 0, 1)
+        while heap:
+            _, group, i, j = heapq.heappop(heap)
+            yield self._mistake(groups[group][i], groups[group][j])
+            push(group, i, j + 1)
+            if j == i + 1:
+                push(group, j, j + 1)
+
+    def _cost(self, a: dict[str, Any], b: dict[str, Any]) -> float:
+        both = a[WEIGHT] * b[TP] + a[TP] * b[WEIGHT]
+        return float(both / (a[self.margin] * self.evidence.estimated_weight))
+
+    def _mistake(self, a: dict[str, Any], b: dict[str, Any]) -> Mistake:
+        parts = tuple(Part(row[self.other], row[ITEMS], row[TP]) for row in (a, b))
+        sizes = {"items": int(a[self.number]), "weight": a[self.margin]}
+        return Mistake(self.kind, a[self.side], cost=self._cost(a, b), parts=len(parts), largest=parts, **sizes)
+
+    def _outside_cells(self) -> nw.LazyFrame:
+        """Find the cells of clusters with members that the truth does not list and that count as wrong."""
+        sums = self.evidence.cells.group_by(ACTUAL).agg(
+            nw.col(ITEMS).sum().alias(_COMMON_ITEMS), nw.col(TP).sum().alias(_COMMON_WEIGHT)
+        )
+        joined = self.cells.join(sums, on=ACTUAL, how="inner")
+        # Counts decide, because they are exact.
+        return joined.filter(nw.col(ACTUAL_ITEMS) > nw.col(_COMMON_ITEMS))
+
+    def _outside_cost(self) -> nw.Expr:
+        others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
+        return nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.estimated_weight)
+
+    def _outside(self, n: int) -> Iterator[Mistake]:
+        """Find the cells that outside members cost most."""
+        costliest = self._outside_cells().with_columns(self._outside_cost().alias(COST))
+        costliest = costliest.sort(COST, ACTUAL, IDEAL, descending=[True, False, False]).head(n)
+        for row in self.evidence.engine.collect(costliest).to_pylist():
+            items, weight = int(row[ACTUAL_ITEMS] - row[_COMMON_ITEMS]), row[ACTUAL_WEIGHT] - row[_COMMON_WEIGHT]
+            parts = Part(row[IDEAL], int(row[ITEMS]), row[TP]), Part(None, items, weight)
+            sizes = {"items": int(row[ACTUAL_ITEMS]), "weight": row[ACTUAL_WEIGHT]}
+            yield Mistake(OUTSIDE, row[ACTUAL], cost=row[COST], parts=len(parts), largest=parts, **sizes)
+
+    def outside_costs(self) -> nw.LazyFrame:
+        """Say of every cell with outside members beside it what these cost: `actual_cluster`, `items`, `cost`."""
+        return self._outside_cells().select(ACTUAL, ITEMS, self._outside_cost().alias(COST))
+
+
+def _as_frame(evidence: Evidence, side: str, other: str, keys: Iterable[tuple[Any, Any]]) -> nw.LazyFrame:
+    """Turn pairs of clusters into a frame on the engine, to join cells or items with."""
+    return from_rows([{side: a, other: b} for a, b in sorted(keys, key=str)], evidence.engine)

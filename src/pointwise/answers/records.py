@@ -1,0 +1,192 @@
+"""Records: what is known about a few items, shown beside their ids so that a person can tell whose mistake it is."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.slices import check_columns
+from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside, keys
+from pointwise.core.evidence import Evidence
+from pointwise.engines.queries import from_rows
+from pointwise.results import Result
+from pointwise.text.drawing import Drawing
+from pointwise.text.values import NOTHING, format_key, shorten
+
+Record = Mapping[str, Any]
+"""What is known about an item, by column."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """An item that stands for others, with what is known about it."""
+
+    item: Any
+    weight: float
+    record: Record = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the id and the record as one."""
+        return {**self.record, ITEM: self.item}
+
+
+MOST_COLUMNS = 4
+"""How many columns are shown of items unless somebody says which."""
+
+DIFFERS = " *"
+"""What stands behind a value that differs from that of the first record."""
+
+DIFFERS_MEANS = "*: differs from the first record of the cluster"
+
+_LONGEST = 32  # characters of a value in a table
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of items beside their ids.
+
+    Args:
+        columns: The columns.
+        is_asked: Whether somebody asked for just these. If not, those that find no room are left out.
+    """
+
+    columns: tuple[str, ...] = ()
+    is_asked: bool = False
+
+    def begin_with(self, names: Container[str]) -> Shown:
+        """Put some columns first, so that they find room."""
+        return replace(self, columns=tuple(sorted(self.columns, key=lambda name: name not in names)))
+
+
+def choose_shown(evidence: Evidence, asked: Sequence[str] | None) -> Shown:
+    """Choose what to show of items: what was asked for, or the first few columns of text or dates.
+
+    Raises:
+        MissingColumnError: Nothing is known under a name that was asked for.
+    """
+    schema = evidence.slice_schema
+    if asked is not None:
+        check_columns(asked, schema)
+        return Shown(tuple(dict.fromkeys(asked)), is_asked=True)
+    texts = [name for name, dtype in schema.items() if isinstance(dtype, (nw.String, nw.Date))]
+    return Shown(tuple(texts[:MOST_COLUMNS]))
+
+
+def fetch_examples(evidence: Evidence, items: Iterable[Any], columns: Sequence[str]) -> dict[Any, Example]:
+    """Fetch the weight of a few items, and what is known about them.
+
+    Args:
+        evidence: Where the items are.
+        items: Their ids, as the tables write them; those that are not among the common items are left out.
+        columns: What to fetch: columns of the attributes, or such that the items carry.
+
+    Returns:
+        The items by id, in the order given.
+    """
+    wanted = list(dict.fromkeys(items))
+    found = {
+        row[ITEM]: Example(row[ITEM], row[WEIGHT], {c: row[inside(c)] for c in columns})
+        for row in _fetch(evidence, wanted, columns)
+    }
+    return {item: found[item] for item in wanted if item in found}
+
+
+def _fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Fetch a few items with columns of theirs, which have other names `inside`, in no order."""
+    if not items:
+        return []
+    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
+    few = evidence.engine.checkpoint(evidence.weighed_items().join(wanted, on=ITEM, how="inner"))
+    found = replace(evidence, found=few).items_with(columns)
+    rows: list[dict[str, Any]] = evidence.engine.collect(
+        found.select(ITEM, IDEAL, ACTUAL, WEIGHT, *map(inside, columns))
+    ).to_pylist()
+    return rows
+
+
+def fetch_records(evidence: Evidence, items: Iterable[Any], columns: Sequence[str]) -> dict[Any, Record]:
+    """Fetch what is known about a few items, by item; `fetch_examples` explains the parameters."""
+    if not columns:
+        return {}
+    return {item: example.record for item, example in fetch_examples(evidence, items, columns).items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Records(Result):
+    """What is known about some items.
+
+    Args:
+        rows: The items, each with its clusters, its weight and what is known about it.
+        shown: What is known.
+    """
+
+    rows: tuple[Record, ...]
+    shown: Shown
+
+    def describe(self) -> tuple[Column, ...]:
+        """Say what the columns are, and what each holds."""
+        return (*_ABOUT, *record_columns(self.shown, (column.name for column in _ABOUT)).values())
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries."""
+        return [dict(row) for row in self.rows]
+
+    def drawing(self) -> Drawing:
+        """Say what people shall see: the items side by side, with what differs marked."""
+        columns = record_columns(self.shown, (column.name for column in _ABOUT))
+        values = [{name: row[column.name] for name, column in columns.items()} for row in self.rows]
+        written = [write_record(value, columns, first=values[0]) for value in values]
+        rows = [{**row, **texts} for row, texts in zip(self.rows, written, strict=True)]
+        has_marks = bool(find_differences(values, self.shown.columns))
+        note = (DIFFERS_MEANS if has_marks else "") if rows else "There are none."
+        return Drawing("Records", self.describe(), rows, note)
+
+
+_ABOUT = (*keys(ITEM, IDEAL, ACTUAL), Column(WEIGHT, Kind.WEIGHT))
+
+
+def find_records(evidence: Evidence, items: Iterable[Any], shown: Shown) -> Records:
+    """Look up a few items with their clusters and what is known about them, in the order given."""
+    wanted = list(dict.fromkeys(evidence.key(ITEM, item) for item in items))
+    heads = record_columns(shown, (column.name for column in _ABOUT))
+    rows = {}
+    for row in _fetch(evidence, wanted, shown.columns):
+        about = {column.name: row[column.name] for column in _ABOUT}
+        rows[row[ITEM]] = about | {head.name: row[inside(name)] for name, head in heads.items()}
+    return Records(tuple(rows[item] for item in wanted if item in rows), shown)
+
+
+def record_columns(shown: Shown, taken: Iterable[str]) -> dict[str, Column]:
+    """Describe the columns of records in a drawing that has other columns too, by the name of each in the record."""
+    heads = {column.lower() for column in taken}
+    return {
+        name: Column(f"attribute {name}" if name.lower() in heads else name, is_spare=not shown.is_asked)
+        for name in shown.columns
+    }
+
+
+def write_record(record: Record, columns: Mapping[str, Column], *, first: Record | None = None) -> dict[str, str]:
+    """Write a record for people: values cut to one line, and those marked that differ from the first record.
+
+    Args:
+        record: What to write.
+        columns: Its columns in a drawing.
+        first: What to compare it with; None to mark nothing.
+    """
+    marked = find_differences([first, record], columns) if first is not None else []
+    return {
+        column.name: _write(record.get(name)) + (DIFFERS if name in marked else "") for name, column in columns.items()
+    }
+
+
+def _write(value: Any) -> str:
+    return NOTHING if value is None else shorten(format_key(value), _LONGEST)
+
+
+def find_differences(records: Sequence[Record], columns: Iterable[str]) -> list[str]:
+    """Name the columns in which records have different values; one that lacks a value differs from none."""
+    values = {name: {str(r[name]) for r in records if r.get(name) is not None} for name in columns}
+    return [name for name, found in values.items() if len(found) > 1]
