@@ -59,6 +59,8 @@ def test_slices_of_any_name(name):
         assert by_value(evaluation.by_slice(), encodable) == EXPECTED
         for column in ("tp", "fp", "fn", "tn", "ideal_weight"):
             assert evaluation.by_slice((encodable,)).columns.count(column) <= 1
+        assert "precision" in repr(evaluation.by_slice())
+        assert "precision" in evaluation.by_slice()._repr_html_()
     except errors.UsageError as error:
         assert "Rename the column" in str(error) or "slice" in str(error)  # noqa: PT017
 

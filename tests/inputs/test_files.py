@@ -105,6 +105,18 @@ def test_types_of_json_come_from_all_rows(tmp_path):
         pw.evaluate(ideal={1: 1}, actual=path)
 
 
+def test_json_of_several_types_is_refused(tmp_path):
+    """Text would be quoted, and `"b"` with its quotes is an item that no other table has."""
+    rows = [{"item": 1, "cluster": 1, "note": None}, {"item": "b", "cluster": 1, "note": 5}]
+    mixed = write(tmp_path / "t.jsonl", lines(rows))
+    with pytest.raises(errors.SourceError, match="values of several types"):
+        pw.evaluate(ideal={"1": 1, "b": 1}, actual=mixed)
+    other = write(
+        tmp_path / "u.jsonl", lines([row | {"item": str(row["item"]), "note": "x" * n} for n, row in enumerate(rows)])
+    )
+    assert pw.evaluate(ideal={"1": 1, "b": 1}, actual=other).overall.items == 2
+
+
 def test_a_folder_called_like_a_file_is_read_once(tmp_path):
     table = pa.table({"item": list(ACTUAL), "cluster": list(ACTUAL.values())})
     (tmp_path / "run" / "x.parquet").mkdir(parents=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pointwise as pw
-from pointwise.errors import ContradictionError, InputError, MissingColumnError, PointwiseError, UsageError
+from pointwise.errors import ContradictionError, InputError, MissingColumnError, PointwiseError, SourceError, UsageError
 
 PAIRS = pa.table({"l": ["b", "c", "e"], "r": ["a", "b", "d"], "p": [0.9, 0.5, 0.1]})
 
@@ -133,3 +133,15 @@ def test_a_pair_answered_both_ways_contradicts_itself():
 def test_mistakes_are_told(links, options, error, message):
     with pytest.raises(error, match=message):
         pw.cluster_links(links, **options)
+
+
+@pytest.mark.parametrize("first", ["a,b", "x,a", "1,2", "b,7.5"])
+def test_links_without_a_header_are_refused(tmp_path, first):
+    path = tmp_path / "links.csv"
+    path.write_text(f"{first}\nb,c\nc,a\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="looks like data"):
+        pw.cluster_links(path)
+    with pytest.raises(SourceError, match="looks like data"):
+        pw.evaluate(ideal={"a": 1, "b": 1, "c": 2}, actual=pw.Links(path))
+    left, right = first.split(",")
+    assert pw.cluster_links(path, left=left, right=right).num_rows == 3

@@ -91,6 +91,7 @@ def test_a_graph_is_refused_with_a_pointer_to_links():
     [
         *(("unique_id_l", "unique_id_r"), ("id1", "id2"), ("id_2", "id_1"), ("left", "right")),
         *(("source_id", "target_id"), ("from", "to"), ("Record.Left", "Record.Right")),
+        *(("idL", "idR"), ("leftId", "rightId"), ("src", "dst"), ("record_a", "record_b"), ("ID1", "ID2")),
     ],
 )
 def test_a_table_of_pairs_is_refused(names):
@@ -102,7 +103,9 @@ def test_a_table_of_pairs_is_refused(names):
     assert pw.evaluate(ideal=IDEAL, actual=pairs, item={"actual": names[0]}).overall.items == 2
 
 
-@pytest.mark.parametrize("names", [("id", "group"), ("item", "left"), ("id1", "cluster"), ("a", "b"), ("l", "x")])
+@pytest.mark.parametrize(
+    "names", [("id", "group"), ("item", "left"), ("id1", "cluster"), ("a", "b"), ("l", "x"), ("idA", "groupB")]
+)
 def test_other_tables_of_two_columns_are_read(names):
     assert pw.evaluate(ideal=IDEAL, actual=pa.table([list(ACTUAL), list(ACTUAL.values())], names=list(names)))
 
@@ -125,6 +128,19 @@ def test_the_header_of_one_table_only(tmp_path):
     actual = write(tmp_path / "t.csv", "a,1\nb,2\nc,2\n")
     found = pw.evaluate(ideal=truth, actual=actual, header={"actual": False})
     assert found.overall["precision"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("setting", ["item", "cluster", "unassigned", "header"])
+def test_a_setting_for_a_table_that_there_is_not_is_refused(setting):
+    given = {setting: {"actaul": {"unassigned": "drop", "header": False}.get(setting, "item")}}
+    doors = [
+        lambda: pw.evaluate(ideal=IDEAL, actual=ACTUAL, **given),
+        lambda: pw.compare(ideal=IDEAL, variants={"x": ACTUAL, "y": IDEAL}, **given),
+        lambda: pw.diff(baseline=IDEAL, experiment=ACTUAL, **given),
+    ]
+    for door in doors:
+        with pytest.raises(errors.UsageError, match="'actaul', which is not one of"):
+            door()
 
 
 def test_headers_that_nobody_knows_are_fine(tmp_path):

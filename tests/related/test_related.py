@@ -18,7 +18,7 @@ from sklearn.metrics import cluster as sklearn_cluster
 import pointwise as pw
 from pointwise import labels
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, SQUARES, TP
-from pointwise.errors import UsageError
+from pointwise.errors import UsageError, WeightError
 from pointwise.labels.sums import sum_cells
 from pointwise.related import families
 from pointwise.related.families import RELATED
@@ -409,3 +409,23 @@ def test_averages_over_items_follow_the_policy_for_members_outside_the_truth():
     assert values["bcubed_precision"] == pytest.approx(evaluation.overall["precision"], rel=1e-12)
     assert values["element_similarity"] == pytest.approx(evaluation.overall["element_similarity"], rel=1e-12)
     assert values["pair_precision"] == 1.0  # of pairs of common items
+
+
+def test_weights_too_far_apart_for_products_are_refused():
+    """The square of 1e9 drowns the product of 1e9 and 1, which would be off by a part in ten."""
+    ideal, actual = [1, 1, 2, 2], [1, 1, 1, 2]
+    near, far = [1e3, 1.0, 1.0, 1.0], [1e9, 1.0, 1.0, 1.0]
+    products = labels.related_scores(ideal, actual, sample_weight=near, pairs="product")
+    assert products["product_pair_precision"] == pytest.approx(1e3 / (2e3 + 1), rel=1e-9)
+    with pytest.raises(WeightError, match="pairs='counts'"):
+        labels.related_scores(ideal, actual, sample_weight=far, pairs="product")
+    evaluation = pw.evaluate(ideal=ideal, actual=actual, weights=dict(enumerate(far)))
+    with pytest.raises(WeightError, match="pairs='counts'"):
+        evaluation.related(pairs="product")
+    assert evaluation.related().to_dicts()[0]["value"] == 1.0
+
+
+def test_information_that_rounding_hides_is_undefined():
+    found = labels.related_scores([1, 2, 2], [1, 1, 2], sample_weight=[1e14, 1.0, 1.0])
+    undefined = {name for name, value in found.items() if math.isnan(value)}
+    assert undefined == {"homogeneity", "completeness", "v_measure", "normalized_mutual_information"}

@@ -33,7 +33,6 @@ _ORDER = (
     "plan",
     "diff",
     "judge",
-    "sample",
     "ask",
     "status",
     "estimate",
@@ -52,7 +51,7 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in the order in which people come to need them."""
         names = super().list_commands(ctx)
-        return [*(name for name in _ORDER if name in names), *(name for name in names if name not in _ORDER)]
+        return sorted(names, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)

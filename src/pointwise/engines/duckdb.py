@@ -153,7 +153,17 @@ class DuckDBEngine:
             for column, type_ in zip(relation.columns, relation.types, strict=True)
         }
         relation = self._connection.read_json(patterns, columns=types, hive_partitioning=False)
-        return tuple(types), partial(_select, relation)
+        mixed = {column for column, type_ in types.items() if type_ == "JSON"}
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+            for column in mixed.intersection(columns):
+                raise SourceError(
+                    f"Column {column!r} of {_name(found)!r} holds values of several types, such as numbers and text: "
+                    "1 and '1' may be the same or not. Write all of them as text, or all as numbers."
+                )
+            return _select(relation, columns, text=text)
+
+        return tuple(types), load
 
     def _read_csv(self, found: tuple[Path, ...], *, header: bool) -> tuple[tuple[str, ...], Any]:
         groups = files.group_csv_files(found, header=header)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -293,6 +294,7 @@ def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     from pointwise.inputs.tables import Table
 
     source = _open(links, engine, role)
+    is_by_place = links.left is None and links.right is None and not {LEFT, RIGHT} <= set(source.columns)
     links = _with_columns(links, source, role)
     frame, ends = _ends(links, source, role)
     tables = [Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind) for end, kind in ends.items()]
@@ -306,8 +308,31 @@ def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     rows = engine.collect(frame.with_columns(*(nw.col(end).cast(dtype) for end in ends)))
     alone = [engine.collect(table.frame.select(ITEM))[ITEM] for table in matched[len(ends) :]]
     graph = _number_items(rows, alone, source.name, is_typed=all(t.id_kind in ("integer", "text") for t in tables))
+    if is_by_place and not source.is_typed:
+        _check_header(graph, source, role)
     _check(graph, role)
     return graph
+
+
+def _check_header(graph: Graph, source: Source, role: str) -> None:
+    """Refuse a CSV file whose first line looks like a link, rather than lose it.
+
+    Raises:
+        SourceError: A name of a column is a number, or an item.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from pointwise.inputs.tables import NUMBER, listed
+
+    names = pa.array(source.columns, pa.large_string())
+    is_item = pc.any(pc.is_in(names, value_set=graph.items.cast(pa.large_string()))).as_py()
+    if is_item or any(re.fullmatch(NUMBER, name) for name in source.columns):
+        raise SourceError(
+            f"The first line of the {role} ({source.name}) looks like data, not like the names of its columns: "
+            f"{listed(source.columns)}. If it is data, write a line with names above it; if not, say left=..., "
+            "right=...."
+        )
 
 
 def _open(links: Links, engine: Engine, role: str) -> Source:

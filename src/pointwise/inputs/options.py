@@ -118,6 +118,19 @@ class Options:
         for policy in per_side:
             check_choice("unassigned", policy, Unassigned)
 
+    def check_tables(self, names: Sequence[str]) -> None:
+        """Refuse a setting for a table that there is not, which would be ignored.
+
+        Raises:
+            UsageError: The message lists the tables.
+        """
+        for parameter in ("item", "cluster", "unassigned", "header"):
+            given = getattr(self, parameter)
+            unknown = next((key for key in given if key not in names), None) if isinstance(given, Mapping) else None
+            if unknown is not None:
+                known = ", ".join(map(repr, names))
+                raise UsageError(f"{parameter}=... says something about {short(unknown)}, which is not one of {known}.")
+
     def columns(self, parameter: str, side: str) -> Columns | None:
         """Return the columns that `item` or `cluster` names for one table."""
         given: Columns | Mapping[str, Columns] | None = getattr(self, parameter)
@@ -150,4 +163,6 @@ def as_labels(given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
     several = given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
-    return tuple(int(label) if isinstance(label, Integral) else label for label in several)
+    return tuple(
+        int(label) if isinstance(label, Integral) and not isinstance(label, bool) else label for label in several
+    )

@@ -9,14 +9,18 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from pointwise.columns import CLUSTER, ITEM
+from pointwise.columns import CLUSTER, ITEM, WEIGHT
 from pointwise.engines.base import Labels, is_spark_frame
-from pointwise.errors import IdTypeError, InputError, UsageError
+from pointwise.errors import IdTypeError, InputError, UsageError, WeightError
 from pointwise.text.values import short
 
 
-def as_table(source: Any) -> tuple[Any, Labels | None]:
+def as_table(source: Any, *, weighs: bool = False) -> tuple[Any, Labels | None]:
     """Turn memberships in plain Python or NumPy objects into a table, and leave tables as they are.
+
+    Args:
+        source: What the user gave.
+        weighs: Whether a mapping leads from items to weights, not to clusters.
 
     Returns:
         The table, and what is known of labels if the source is a vector of these.
@@ -25,7 +29,8 @@ def as_table(source: Any) -> tuple[Any, Labels | None]:
         return source, None
     if isinstance(source, Mapping):
         _check_memberships(source)
-        return _table(list(source.keys()), list(source.values())), None
+        table = _weights_of if weighs else _table
+        return table(list(source.keys()), list(source.values())), None
     if _is_pandas_series(source):
         return _table(source.index.to_numpy(), source.array), Labels(len(source), _kind_of_index(source.index))
     if _is_labels(source):
@@ -92,6 +97,17 @@ def _array(values: Any, what: str) -> pa.Array:
             f"The {what} ids are of a kind, or of several kinds, that cannot be compared ({', '.join(kinds)}). "
             "Make them all integers or all text."
         ) from error
+
+
+def _weights_of(items: list[Any], values: list[Any]) -> pa.Table:
+    ids = _array(items, "item")
+    try:
+        weights = pa.array(values, from_pandas=True)
+        known = weights.cast(pa.float64()) if pa.types.is_null(weights.type) else weights
+        return pa.table({ITEM: ids, WEIGHT: known})
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        kinds = sorted({type(v).__name__ for v in values})
+        raise WeightError(f"The weights cannot be read ({', '.join(kinds)}). Make all of them floats.") from error
 
 
 def _is_table(source: Any) -> bool:

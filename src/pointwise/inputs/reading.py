@@ -120,6 +120,7 @@ def read_clusterings(
 def _open_all(
     engine: Engine, clusterings: Mapping[str, Any], weights: Any, attributes: Any, options: Options
 ) -> _Opened:
+    options.check_tables((*clusterings, "weights", "attributes"))
     sources = {
         side: open_source(source, engine, role=f"{side} clustering", header=has_header(options.header, side))
         for side, source in clusterings.items()

@@ -71,7 +71,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
             return source.open(engine, role=role)
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 
-        table, labels = as_table(source)
+        table, labels = as_table(source, weighs=role == "weights")
         if table is not source and role == "weights":
             table = table.rename_columns([ITEM, WEIGHT])
         opened = engine.read(table)
@@ -104,7 +104,11 @@ def check_labels(sources: Mapping[str, Source]) -> None:
         raise InputError(f"The clusterings have different numbers of labels: {shown}. Give one per item.")
 
 
-_PAIRS = ({"l", "r"}, {"1", "2"}, {"left", "right"}, {"source", "target"}, {"from", "to"})
+_PAIRS = (
+    *({"l", "r"}, {"lhs", "rhs"}, {"left", "right"}, {"1", "2"}, {"first", "second"}),
+    *({"source", "target"}, {"src", "dst"}, {"src", "tgt"}, {"from", "to"}),
+)
+_LETTERS = {"a", "b"}  # say pair beside another word only: `id_a` and `id_b`
 
 
 def check_not_pairs(source: Source, role: str) -> None:
@@ -115,16 +119,23 @@ def check_not_pairs(source: Source, role: str) -> None:
     """
     if ITEM in source.columns or CLUSTER in source.columns:
         return
-    words = {column: re.findall(r"[a-z]+|\d+", column.lower()) for column in source.columns[:_MOST_COLUMNS]}
-    for one, other in combinations(words, 2):
-        if len(words[one]) == len(words[other]):
-            differing = [{a, b} for a, b in zip(words[one], words[other], strict=True) if a != b]
-            if len(differing) == 1 and differing[0] in _PAIRS:
-                raise InputError(
-                    f"The {role} ({source.name}) has the columns {one!r} and {other!r}, which look like pairs of "
-                    f"items. If they are, give pw.Links(table, left={one!r}, right={other!r}). If not, say which is "
-                    "which: item=..., cluster=...."
-                )
+    for one, other in combinations(source.columns[:_MOST_COLUMNS], 2):
+        if _say_pair(one, other):
+            raise InputError(
+                f"The {role} ({source.name}) has the columns {one!r} and {other!r}, which look like pairs of "
+                f"items. If they are, give pw.Links(table, left={one!r}, right={other!r}). If not, say which is "
+                "which: item=..., cluster=...."
+            )
+
+
+def _say_pair(one: str, other: str) -> bool:
+    """Tell whether two names differ in one word only, as `id_l` and `id_r`, `idLeft` and `idRight` do."""
+    names = [[word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)] for name in (one, other)]
+    if len(names[0]) != len(names[1]):
+        return False
+    differing = [{a, b} for a, b in zip(*names, strict=True) if a != b]
+    known = _PAIRS if len(names[0]) == 1 else (*_PAIRS, _LETTERS)
+    return len(differing) == 1 and differing[0] in known
 
 
 def are_by_place(source: Source, item: Columns | None, cluster: Columns | None) -> bool:

@@ -71,7 +71,7 @@ def _is_unassigned(labels: Sequence[Any], *, is_text: bool) -> nw.Expr:
 def _as_integer(label: Any) -> int:
     """Read a label as an integer; text stands for one only if it is written as integers are: "-1", but not "00"."""
     is_plain = isinstance(label, str) and re.fullmatch(r"0|-?[1-9]\d*", label) is not None
-    if not is_plain and not isinstance(label, int):
+    if not is_plain and (isinstance(label, bool) or not isinstance(label, int)):
         raise UsageError(f"The unassigned label {short(label)} is not an integer, but the clusters' ids are.")
     number = int(label)
     if not -(2**63) <= number < 2**63:

@@ -23,7 +23,7 @@ from pointwise.columns import (
 from pointwise.core.metrics import find_metric
 from pointwise.errors import UnknownMetricError
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import MISSING, format_interval, format_value
+from pointwise.text.values import MISSING, format_ends, format_value
 
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
@@ -158,4 +158,4 @@ def make_grid(
 def write_cell(column: Column, row: Mapping[str, Any]) -> Value:
     """Write a value, with its interval beside it if it has one."""
     value = write(column.kind, row.get(column.name))
-    return replace(value, aside=format_interval(column.kind, row.get(column.low), row.get(column.high)))
+    return replace(value, aside=format_ends(column, row, is_narrow=False))

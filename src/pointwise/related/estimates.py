@@ -31,7 +31,7 @@ from pointwise.core.lifting import defined_weight, sum_columns
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.core.sample import EXPANSION
 from pointwise.engines.queries import only_row
-from pointwise.related.families import RELATED, check_copies
+from pointwise.related.families import RELATED, check_copies, check_products
 from pointwise.related.sums import Pairs, count_pairs
 from pointwise.uncertainty.ends import VARIANCE
 from pointwise.uncertainty.intervals import INFLUENCE, lift_collected, vary, vary_sums
@@ -105,6 +105,11 @@ def _sum_clusters(evidence: Evidence, pairs: Pairs, metrics: Sequence[Metric]) -
     if pairs == "replication":
         lightest = evidence.cells.select((nw.col(TP) / nw.col(ITEMS)).alias(TP)).select(nw.col(TP).min())
         check_copies(float(only_row(lightest, evidence.engine)[TP]))
+    if pairs == "product":
+        counted = count_pairs(items, tp, squares)
+        parts = evidence.cells.select(*(counted[name].alias(name) for name in ("product", "reach")))
+        sums = only_row(parts.select(nw.col("product", "reach").sum()), evidence.engine)
+        check_products(float(sums["product"]), float(sums["reach"]))
     own, all_members = (items, nw.col(ACTUAL_ITEMS)) if pairs == "counts" else (tp, nw.col(ACTUAL_WEIGHT))
     cells = evidence.cells.with_columns(
         count_pairs(items, tp, squares)[pairs].alias(_TOGETHER),

@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 
 from pointwise.core.confusion import Confusion
 from pointwise.core.metrics import METRICS, Better
-from pointwise.errors import UsageError
-from pointwise.related.sums import Collect, Pairs, Sums, sum_cells
+from pointwise.errors import UsageError, WeightError
+from pointwise.related.sums import Collect, Pairs, Sums, count_pairs, sum_cells
 
 SumFormula = Callable[[Sums, float], float]
 
@@ -63,9 +63,17 @@ def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str
 
     Raises:
         UsageError: Weights that are less than 1 are to be numbers of copies.
+        WeightError: Weights are too far apart for products of them.
     """
     if pairs == "replication":
         check_copies(sums.lightest)
+    if pairs == "product":
+        every = count_pairs(sums.items, sums.weight, sums.squares)
+        for product, reach in (
+            (every["product"], every["reach"]),
+            *((part.product, part.reach) for part in (sums.cells, sums.ideal, sums.actual)),
+        ):
+            check_products(product, reach)
     return {row.name: float(row.formula(sums, beta)) for row in definitions(pairs)}
 
 
@@ -79,6 +87,26 @@ def check_copies(lightest: float) -> None:
         raise UsageError(
             f"There are items with a weight below 1 (a cell has a mean weight of {lightest:g}). "
             "With pairs='replication' a weight is a number of copies: use pairs='product' for other weights."
+        )
+
+
+_LEAST_PRODUCT = 1e-6  # of the squares that it is a difference of: rounding these leaves nine digits
+
+
+def check_products(product: float, reach: float) -> None:
+    """Refuse weights so far apart that their squares drown the products of pairs.
+
+    Args:
+        product: The products of the weights of all pairs.
+        reach: The squares that they are a difference of.
+
+    Raises:
+        WeightError: What rounding leaves of the products would be wrong.
+    """
+    if product < reach * _LEAST_PRODUCT:
+        raise WeightError(
+            "Single items are so much heavier than those in one cluster with them that floating-point numbers do not "
+            "hold the products of their weights. Use pairs='counts'."
         )
 
 
@@ -97,7 +125,7 @@ def check_options(*, beta: float, pairs: str) -> None:
 
 def _within(value: float) -> float:
     """Keep rounding from carrying a value over the border of its range."""
-    return min(max(value, 0.0), 1.0)
+    return min(max(value, 0.0), 1.0)  # NaN, as the first of two, stays
 
 
 def _harmonic_mean(a: float, b: float) -> float:
@@ -117,16 +145,24 @@ def _harmonic(mean: Callable[[str], SumFormula], precision: str, recall: str) ->
     return lambda s, beta: _harmonic_mean(mean(precision)(s, beta), mean(recall)(s, beta))
 
 
+_LEAST_ENTROPY = 1e-9  # per weight: below it, rounding the weights says more than the clusters do
+
+
+def _settled(open_: float, entropy: float, s: Sums) -> float:
+    """Return the share of an entropy that is settled; undefined if one cluster has as good as all the weight."""
+    return math.nan if entropy < _LEAST_ENTROPY * s.weight else _within(1 - open_ / entropy)
+
+
 def _homogeneity(s: Sums, _: float = 1.0) -> float:
     if s.ideal.clusters == 1:  # There is nothing to tell apart.
         return 1.0
-    return 0.0 if s.has_single_side else _within(1 - s.cells.mixed / s.ideal.entropy)
+    return 0.0 if s.has_single_side else _settled(s.cells.mixed, s.ideal.entropy, s)
 
 
 def _completeness(s: Sums, _: float = 1.0) -> float:
     if s.actual.clusters == 1:
         return 1.0
-    return 0.0 if s.has_single_side else _within(1 - s.cells.split / s.actual.entropy)
+    return 0.0 if s.has_single_side else _settled(s.cells.split, s.actual.entropy, s)
 
 
 def _v_measure(s: Sums, beta: float) -> float:
@@ -142,7 +178,7 @@ def _mutual_information(s: Sums, _: float) -> float:
 def _normalized_mutual_information(s: Sums, _: float) -> float:
     if s.has_single_side:
         return float(s.ideal.clusters == s.actual.clusters)
-    return _within(1 - (s.cells.mixed + s.cells.split) / (s.ideal.entropy + s.actual.entropy))
+    return _settled(s.cells.mixed + s.cells.split, s.ideal.entropy + s.actual.entropy, s)
 
 
 def _of_table(metric: str, *, flawless: float | None = None) -> Callable[[Confusion], Any]:

@@ -33,6 +33,7 @@ class CellSums:
         counts: Pairs of distinct items in one cell.
         product: The same, each pair counting the product of its weights.
         replication: The same, with weights as numbers of copies.
+        reach: Squared weight of cells with several items: what `product` is a difference of.
         bcubed_precision: Precision by counts, times weight.
         bcubed_recall: Recall by counts, times weight.
         element_similarity: Element-centric similarity, times weight.
@@ -44,6 +45,7 @@ class CellSums:
     counts: float
     product: float
     replication: float
+    reach: float
     bcubed_precision: float
     bcubed_recall: float
     element_similarity: float
@@ -60,6 +62,7 @@ class SideSums:
         counts: Pairs of distinct items in one cluster.
         product: The same, each pair counting the product of its weights.
         replication: The same, with weights as numbers of copies.
+        reach: Squared weight of clusters with several items: what `product` is a difference of.
         entropy: Weight times log(total weight / weight).
         best_weight: Weight of the heaviest cell.
         best_f1: Best F1 of the cluster's cells, times its weight.
@@ -71,6 +74,7 @@ class SideSums:
     counts: float
     product: float
     replication: float
+    reach: float
     entropy: float
     best_weight: float
     best_f1: float
@@ -128,11 +132,12 @@ Result = TypeVar("Result", CellSums, SideSums)
 
 
 def count_pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
-    """Count pairs of distinct items among some items, in the three meanings."""
+    """Count pairs of distinct items among some items, in the three meanings, and say what rounding can reach."""
     return {
         "counts": items * (items - 1) * 0.5,
         "product": (weight * weight - squares) * 0.5,
         "replication": weight * (weight - 1) * 0.5,
+        "reach": weight * weight * ((items - 1) / items),  # nothing where an item is alone: there is no pair to miss
     }
 
 

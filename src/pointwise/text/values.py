@@ -34,9 +34,11 @@ def format_cell(column: Column, row: Mapping[str, Any]) -> str:
     return f"{format_value(column.kind, row.get(column.name))} {format_ends(column, row)}".rstrip()
 
 
-def format_ends(column: Column, row: Mapping[str, Any]) -> str:
+def format_ends(column: Column, row: Mapping[str, Any], *, is_narrow: bool = True) -> str:
     """Write the interval of a value to stand beside it in a table; nothing if it has none."""
-    return format_interval(column.kind, row.get(column.low), row.get(column.high), is_narrow=True)
+    if not column.low:  # which a column of a user may be called
+        return ""
+    return format_interval(column.kind, row.get(column.low), row.get(column.high), is_narrow=is_narrow)
 
 
 def format_interval(kind: Kind, low: float | None, high: float | None, *, is_narrow: bool = False) -> str:
