@@ -153,7 +153,7 @@ def test_item_without_a_weight(engine):
 
 def test_weight_that_is_not_a_number(engine, tmp_path):
     path = csv(tmp_path, "item,weight\na,1.5\nb,many\nc,2e3\n")
-    refuse(engine, errors.WeightError, "'b': missing or no number.", weights=path)
+    refuse(engine, errors.WeightError, "'b': missing or not a number.", weights=path)
     refuse(engine, errors.InputError, "not numbers", weights=pa.table({"item": ["a"], "weight": [True]}))
 
 

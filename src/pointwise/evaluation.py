@@ -21,7 +21,7 @@ from pointwise.answers.explanations import (
     explain_item,
 )
 from pointwise.answers.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
-from pointwise.answers.mistakes import MistakeKind, Mistakes, find_mistakes
+from pointwise.answers.mistakes import Mistakes, find_mistakes
 from pointwise.answers.records import Records, Shown, choose_shown, find_records
 from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
@@ -35,7 +35,17 @@ from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.turns import in_turn
 from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Missing, MistakesBy, Options, Outside, Unassigned, as_labels
+from pointwise.inputs.options import (
+    CONFIDENCE,
+    Columns,
+    Missing,
+    MistakeKind,
+    MistakesBy,
+    Options,
+    Outside,
+    Unassigned,
+    as_labels,
+)
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
 from pointwise.related.sums import Pairs
@@ -54,7 +64,7 @@ from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, forma
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.ends import check_confidence
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval
+from pointwise.uncertainty.intervals import Interval
 from pointwise.uncertainty.planning import Goal, Plan, plan_values
 from pointwise.uncertainty.worksheets import find_design
 
@@ -135,7 +145,7 @@ def evaluate(
         strata: Column of the truth within whose values ideal clusters were drawn by themselves.
         intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
             they are shown.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
         keep_items: Whether you will ask for single items (`save`, `by_item`): they are then held from the start.
             Otherwise the clusterings are joined again when items are first asked for, and must not change until then.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
@@ -239,7 +249,7 @@ class Evaluation:
         sources: The tables that were read, by role.
         scope: What coverage is computed from, or coverage itself where it is known.
         shows_intervals: Whether the overall metrics and the slices show intervals.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
     """
 
     evidence: Evidence
@@ -430,7 +440,7 @@ class Evaluation:
 
         Args:
             path: The folder to make.
-            overwrite: Whether to replace a run that is there already.
+            overwrite: Whether to replace a run that already exists.
 
         Returns:
             The path.
@@ -469,8 +479,8 @@ class Evaluation:
         Args:
             metrics: Names of metrics; by default those of the evaluation.
             half_width: How wide the intervals may be, to either side on average.
-            bound: Instead of it, a value that the intervals shall leave out, such as a precision of 0.95.
-            confidence: How often the intervals shall hold the true value; by default as in the evaluation.
+            bound: Instead of it, a value that the intervals should exclude, such as a precision of 0.95.
+            confidence: How often the intervals should contain the true value; by default as in the evaluation.
         """
         sampling = self.options.sampling
         return plan_values(

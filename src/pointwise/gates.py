@@ -78,7 +78,7 @@ class Gate(Result):
         return (*keys("where", "what"), Column("rule"), *numbers, Column("held"), *ends)
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the checks, failed ones first."""
+        """Say what to show: the checks, failed ones first."""
         failed = sum(not check.held for check in self.checks)
         many = format_count(len(self.checks), "check")
         title = f"Gate: {failed} of {many} failed" if failed else "Gate: all checks held"
@@ -211,7 +211,7 @@ def _covered(what: str, evaluation: Evaluation) -> float:
     if share is None:
         raise UsageError(
             f"The weights of the {format_count(evaluation.coverage.missing_items, 'ideal item')} that the actual "
-            "clustering lacks are not known, so that its weight coverage cannot be checked. Give the weights as a "
+            "clustering lacks are not known, so its weight coverage cannot be checked. Give the weights as a "
             "column of the ideal clustering or as a table (weights=...)."
         )
     return share
@@ -234,7 +234,7 @@ def _places(
                 yield ", ".join(names), row
         if not found:
             raise UsageError(
-                f"No slice of {spec!r} has {format_count(min_items, 'item')} or more, so that nothing would be checked."
+                f"No slice of {spec!r} has {format_count(min_items, 'item')} or more, so nothing would be checked."
             )
 
 

@@ -45,7 +45,7 @@ class Result(ABC):
 
     @abstractmethod
     def drawing(self) -> Drawing:
-        """Say what people shall see."""
+        """Say what to show."""
 
     @property
     def columns(self) -> list[str]:
@@ -128,7 +128,7 @@ def check_guard(path: str | os.PathLike[str]) -> None:
         UsageError: It is not a CSV file.
     """
     if target_of(as_path(path)).ending != ".csv":
-        raise UsageError(f"guard_formulas=True is for CSV, which spreadsheets open: {str(path)!r} is none.")
+        raise UsageError(f"guard_formulas=True is for CSV only, and {str(path)!r} is not a CSV file.")
 
 
 def _guarded(frame: nw.LazyFrame) -> nw.LazyFrame:

@@ -324,7 +324,7 @@ SAID = {
     ("evaluate", "truth.csv", "clusters.csv", "--memory-limit", "much"): "with --memory-limit much:",
     ("evaluate", "truth.csv", "clusters.csv", "--save", "run"): "replace it with --overwrite.",
     ("compare", "run", "few.csv"): "IDEAL is missing",
-    ("distance", "truth.csv", "other.csv"): "--absent singleton keeps all items",
+    ("distance", "truth.csv", "other.csv"): "--missing singleton keeps all items",
     ("explain", "run"): "one of --item, --ideal-cluster and --actual-cluster.",
     ("explain", "run", "--item", "a", "--item", "b"): "--item was given 2 times",
     ("gate", "run"): "Give --min, --max, --max-drop or --min-coverage.",

@@ -88,16 +88,16 @@ def test_a_common_set_of_items_keeps_the_triangle_inequality():
     assert pw.distance(b, d) > 0  # so 0 = d(a, b) and 0 = d(a, d), but d(b, d) > 0: the triangle breaks
     matrix = pw.distance_matrix({"a": a, "b": b, "d": d})
     assert matrix["b", "d"] <= matrix["b", "a"] + matrix["a", "d"]
-    padded = pw.distance_matrix({"a": a, "b": b, "d": d}, absent="singleton")
+    padded = pw.distance_matrix({"a": a, "b": b, "d": d}, missing="singleton")
     assert padded["a", "b"] > 0
     assert padded["b", "d"] <= padded["b", "a"] + padded["a", "d"] + 1e-12
 
 
-def test_absent_items_are_dropped_or_alone():
+def test_missing_items_are_dropped_or_alone():
     one, other = {"x": 1, "y": 1}, {"x": 1}
     assert pw.distance(one, other) == 0
-    assert pw.distance(one, other, absent="singleton") == 0.5
-    assert pw.distance_matrix({"a": one, "b": other}, absent="singleton").items == 2
+    assert pw.distance(one, other, missing="singleton") == 0.5
+    assert pw.distance_matrix({"a": one, "b": other}, missing="singleton").items == 2
 
 
 def test_matrix_reads_and_prints_well():
@@ -130,8 +130,8 @@ def test_mistakes_are_explained():
         pw.distance(one, one, by="cosine")
     with pytest.raises(UsageError, match="two clusterings"):
         pw.distance_matrix({"a": one})
-    with pytest.raises(UsageError, match="absent='keep'"):
-        pw.distance(one, one, absent="keep")
+    with pytest.raises(UsageError, match="missing='keep'"):
+        pw.distance(one, one, missing="keep")
     with pytest.raises(NoCommonItemsError, match="singleton"):
         pw.distance(one, {"z": 1})
     with pytest.raises(RepeatedItemError, match="the other clustering"):

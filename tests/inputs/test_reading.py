@@ -271,7 +271,7 @@ def test_messages_quote_little(wrong):
 
 def test_distances_refuse_ids_that_a_policy_makes_up():
     with pytest.raises(errors.InputError, match="makes up"):
-        pw.distance({"a": "<alone> b", "b": "x"}, {"a": "y"}, absent="singleton")
+        pw.distance({"a": "<alone> b", "b": "x"}, {"a": "y"}, missing="singleton")
 
 
 def test_distances_need_to_know_the_column_of_weights():

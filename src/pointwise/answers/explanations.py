@@ -139,7 +139,7 @@ class ItemExplanation(Explanation):
         return {**known, **sets, "metrics": dict(self.metrics)}
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the four sets in words, and the metrics."""
+        """Say what to show: the four sets in words, and the metrics."""
         rows = [
             {"set": _SETS[name], ITEMS: found.count, WEIGHT: found.weight, "which": str(found)}
             for name, found in self.sets.items()
@@ -192,7 +192,7 @@ class ClusterExplanation(Explanation):
         return {"side": self.side, "cluster": self.cluster, **sizes, "cells": self.to_dicts()}
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the heaviest cells."""
+        """Say what to show: the heaviest cells."""
         other = "actual" if self.side == "ideal" else "ideal"
         size = f"{format_count(self.items, 'item')}, weight {format_weight(self.weight)}"
         parts = format_count(len(self.cells), f"{other} cluster")

@@ -42,9 +42,9 @@ from pointwise.core.metrics import Metric
 from pointwise.engines.queries import only_row
 from pointwise.engines.turns import later
 from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.text.values import MISSING
 from pointwise.uncertainty.intervals import (
-    CONFIDENCE,
     Interval,
     lift_collected,
     lift_with_intervals,
@@ -248,4 +248,4 @@ def check_slices(cuts: Sequence[Slicing], metrics: Sequence[Metric], *, taken: S
                     f"slice a name: ('my_{name}', pw.col({name!r}))."
                 )
             if spelled.setdefault(name.lower(), name) != name:
-                raise UsageError(f"Slices cannot be told apart by capital letters: {spelled[name.lower()]}, {name}.")
+                raise UsageError(f"Two slices differ only in case: {spelled[name.lower()]}, {name}.")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals.stable.v2 as nw
 
@@ -22,15 +22,13 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
 from pointwise.engines.queries import count
 from pointwise.errors import UsageError
-from pointwise.inputs.options import MistakesBy, check_choice
+from pointwise.inputs.options import MistakeKind, MistakesBy, check_choice
 from pointwise.results import Result, as_table
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_metric
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MistakeKind = Literal["over-merge", "under-merge", "outside", "both"]
 
 LARGEST = 3
 """How many parts of a cluster are listed."""
@@ -91,7 +89,7 @@ class Mistakes(Result, Sequence[Mistake]):
         return as_table(rows, self.describe())
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the mistakes and their parts, what each costs, and the rest."""
+        """Say what to show: the mistakes and their parts, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
         title = f"Mistakes with members outside the truth, part of {rates}" if self.kind == OUTSIDE else ""
         differing = {name for mistake in self.mistakes for name in mistake.differing}

@@ -135,7 +135,7 @@ class Records(Result):
         return [dict(row) for row in self.rows]
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the items side by side, with what differs marked."""
+        """Say what to show: the items side by side, with what differs marked."""
         columns = record_columns(self.shown, (column.name for column in _ABOUT))
         values = [{name: row[column.name] for name, column in columns.items()} for row in self.rows]
         written = [write_record(value, columns, first=values[0]) for value in values]

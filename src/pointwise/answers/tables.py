@@ -33,10 +33,11 @@ from pointwise.engines.base import Engine
 from pointwise.engines.queries import count
 from pointwise.engines.turns import LateProperty, in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.results import Result, write_frame
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, format_weight, name_interval
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval
+from pointwise.uncertainty.intervals import Interval
 from pointwise.uncertainty.verdict import ENOUGH, TOO_FEW
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class MetricTable(Result):
         described: The columns and what each holds. The frame may have others, for sorting only.
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
     """
 
     title: str
@@ -97,7 +98,7 @@ class MetricTable(Result):
         has_intervals = any(row[low] is not None for row in rows for low in ends)
         notes = [f"[low, high]: the {name_interval(self.confidence)}"] if has_intervals else []
         is_rough = any(row.get(VERDICT) == TOO_FEW for row in rows)
-        rough = f"{TOO_FEW}: fewer than {ENOUGH} ideal clusters changed, so that the interval is rough"
+        rough = f"{TOO_FEW}: fewer than {ENOUGH} ideal clusters changed, so the interval is rough"
         return [*notes, rough] if is_rough and has_intervals else notes
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
@@ -196,7 +197,7 @@ class MetricTable(Result):
         return rows if self.limit is None else min(rows, self.limit)
 
     def drawing(self, limit: int | None = None, *, advice: str = "") -> Drawing:
-        """Say what people shall see: the first rows.
+        """Say what to show: the first rows.
 
         Args:
             limit: How many; by default twenty, or all of a table that was cut to fewer than a hundred.
@@ -246,7 +247,7 @@ class Overall(Result):
         """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
         self._require(metric)
         is_complete = self.sample.is_complete
-        why = "the truth is complete, so that values are exact" if is_complete else "intervals were turned off"
+        why = "the truth is complete, so values are exact" if is_complete else "intervals were turned off"
         return self.intervals.get(metric, Interval(None, None, 0, reason=why))
 
     def _require(self, metric: str) -> None:
@@ -280,7 +281,7 @@ class Overall(Result):
         return rows
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: every metric with its interval in a column of its own."""
+        """Say what to show: every metric with its interval in a column of its own."""
         label = name_interval(next((i.confidence for i in self.intervals.values()), CONFIDENCE))
         least = self.find_least()
         rows = [

@@ -359,7 +359,7 @@ def dots(
         rows: Each with `name`, `value`, and where known `low` and `high`; further text fields `weighs` and `count`.
         metric: What the values are.
         title: Above the chart.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
         subtitle: Below the title.
         reference: A value to compare all with, drawn as a line.
         reference_name: What that value is.

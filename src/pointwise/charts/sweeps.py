@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pointwise.charts.style import INK, SERIES, WIDTH, ChartRow, base, compose_row, number_axis, require_rows
-from pointwise.columns import HIGH, LOW
-from pointwise.text.values import format_metric, name_interval
+from pointwise.columns import HIGH, LOW, Kind
+from pointwise.text.values import format_interval, format_metric, name_interval
 
 if TYPE_CHECKING:
     from pointwise.thresholds.sweeping import Choice, Sweep
@@ -68,7 +68,7 @@ def _over_threshold(sweep: Sweep, rows: list[dict[str, Any]], names: list[str], 
 
 def _point(row: dict[str, Any], name: str) -> dict[str, Any]:
     low, high = row.get(name + LOW), row.get(name + HIGH)
-    between = "" if low is None or high is None else f"{format_metric(low)} to {format_metric(high)}"
+    between = format_interval(Kind.METRIC, low, high)
     told = {"at": f"{row['threshold']:g}", "told": format_metric(row[name]), "between": between}
     return {"threshold": row["threshold"], "metric": name, "value": row[name], "low": low, "high": high, **told}
 

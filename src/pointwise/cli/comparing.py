@@ -14,6 +14,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
@@ -65,12 +66,12 @@ def compare(
     population: options.Population = None,
     strata: options.Strata = None,
     intervals: options.Intervals = True,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     save: Annotated[
         str | None, typer.Option(metavar="DIR", help="Store the comparison in this folder.", rich_help_panel=_STORING)
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a comparison that is there already.", rich_help_panel=_STORING)
+        bool, typer.Option("--overwrite", help="Replace a comparison that already exists.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
@@ -167,7 +168,7 @@ def distance(
     by: Annotated[
         str, typer.Option("--by", metavar="DISTANCE", help="The distance of sets: jaccard or symmetric_difference.")
     ] = "jaccard",
-    absent: options.AbsentPolicy = "drop",
+    missing: options.DistanceMissingPolicy = "drop",
     item: options.Item = None,
     cluster: options.Cluster = None,
     weight: options.Weight = None,
@@ -188,7 +189,7 @@ def distance(
         matrix = distance_matrix(
             name_sources(clusterings),
             by=by,
-            absent=absent,
+            missing=missing,
             item=options.read_plain(item, "--item"),
             cluster=options.read_plain(cluster, "--cluster"),
             weight=weight,

@@ -80,12 +80,12 @@ def diff(
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a diff that is there already.", rich_help_panel=_STORING)
+        bool, typer.Option("--overwrite", help="Replace a diff that already exists.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
-    engine: options.EngineName = options.EngineKind.duckdb,
+    engine: options.EngineOption = "duckdb",
     master: options.Master = None,
     conf: options.Conf = None,
     limit: options.Limit = None,

@@ -13,6 +13,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW, METRIC, SLICE, VALUE, Column
+from pointwise.inputs.options import CONFIDENCE
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -55,7 +56,7 @@ def evaluate(
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a run that is there already.", rich_help_panel=_STORING)
+        bool, typer.Option("--overwrite", help="Replace a run that already exists.", rich_help_panel=_STORING)
     ] = False,
     html: options.Html = None,
     sampling: options.Sampling = None,
@@ -63,10 +64,10 @@ def evaluate(
     population: options.Population = None,
     strata: options.Strata = None,
     intervals: options.Intervals = True,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
-    engine: options.EngineName = options.EngineKind.duckdb,
+    engine: options.EngineOption = "duckdb",
     master: options.Master = None,
     conf: options.Conf = None,
     kind: options.FormatOption = Format.table,

@@ -54,11 +54,11 @@ def gate(
     ] = None,
     max_coverage_drop: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="SHARE", help="By how much the share of items may be less than before."),
+        typer.Option(min=0, max=1, metavar="SHARE", help="How far the share of items may fall below the baseline's."),
     ] = None,
     max_weight_coverage_drop: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="SHARE", help="By how much the share of weight may be less than before."),
+        typer.Option(min=0, max=1, metavar="SHARE", help="How far the share of weight may fall below the baseline's."),
     ] = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,

@@ -48,7 +48,7 @@ def choose_reader() -> Read:
     """
     if sys.stdin is None or sys.stdin.closed:
         raise UsageError(
-            "Standard input is closed, so that nobody can answer. Run the command in a terminal, pipe lines such as y, "
+            "Standard input is closed, so nobody can answer. Run the command in a terminal, pipe lines such as y, "
             "n or u into it, or use pointwise judge export and import."
         )
     return _read_key if sys.stdin.isatty() else _read_line
@@ -128,10 +128,10 @@ class Interview:
 
     def _undo(self) -> None:
         if self.sitting.undo() is None:
-            say("There is no answer of yours to take back.")
+            say("You have no answer to undo.")
             return
         self.given -= 1
-        say("Took back your last answer.")
+        say("Undid your last answer.")
 
     def _draw(self, turn: Turn) -> str:
         from pointwise.text.terminal import draw_table, wrap

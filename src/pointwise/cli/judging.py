@@ -14,6 +14,7 @@ from pointwise.cli.app import app, make_group
 from pointwise.cli.diffing import is_diff, opened_diff
 from pointwise.cli.options import Format
 from pointwise.errors import NotFoundError, UsageError
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.text.values import format_count
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def sample(
         int, typer.Option(min=1, metavar="N", help="How many members of each part of its clusters a sheet asks about.")
     ] = 5,
     attributes: options.Attributes = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
@@ -142,7 +143,7 @@ def _name(judge: str | None) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise UsageError("It is not known who you are: give judge=....") from None
+        raise UsageError("Cannot tell who you are: give judge=....") from None
 
 
 @judge_app.command()
@@ -171,7 +172,7 @@ def estimate(
     *,
     slices: options.Slices = None,
     attributes: options.Attributes = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
@@ -230,7 +231,7 @@ def import_(
 ) -> None:
     """Take over answers from a file with the columns question and answer, and perhaps judge and note.
 
-    Nothing is taken over if a line is wrong. Answers of a model never count as those of people: they sharpen estimates
+    Nothing is imported if a line is wrong. Answers of a model never count as those of people: they sharpen estimates
     where at least 30 people's answers of a kind tell how far to trust them. An adjudication wins over other answers.
 
     \b
@@ -248,7 +249,7 @@ def import_(
     else:
         answers = import_answers(Path(path), questions, judgements, judge=judge, kind=_KINDS[source])
     record(folder, answers)
-    output.say(f"Took over {format_count(len(answers), 'answer')} from {path}.")
+    output.say(f"Imported {format_count(len(answers), 'answer')} from {path}.")
 
 
 def _read(diff: str) -> tuple[Path, Questions, Judgements]:

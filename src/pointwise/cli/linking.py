@@ -11,6 +11,7 @@ from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.text.values import format_count
 
 _CHOOSING = "Choosing a threshold"
@@ -122,7 +123,7 @@ def sweep(
     population: options.Population = None,
     strata: options.Strata = None,
     intervals: options.Intervals = True,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,

@@ -19,7 +19,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
-from pointwise.inputs.options import MistakesBy
+from pointwise.inputs.options import MistakeKind, MistakesBy
 from pointwise.text.values import SHOWN_ROWS
 
 if TYPE_CHECKING:
@@ -45,15 +45,6 @@ class Level(StrEnum):
 
 _OF_RUNS = (Level.overall, Level.ideal_cluster, Level.actual_cluster, Level.slice, Level.item)
 _OF_DIFFS = (*(level for level in Level if level not in _OF_RUNS), Level.overall, Level.slice, Level.item)
-
-
-class Kind(StrEnum):
-    """Which mistakes to list."""
-
-    both = "both"
-    over_merge = "over-merge"
-    under_merge = "under-merge"
-    outside = "outside"
 
 
 @contextmanager
@@ -266,7 +257,7 @@ def mistakes(
     run: options.Run,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = SHOWN_ROWS,
-    which: Annotated[Kind, typer.Option("--kind", help="Which mistakes to list.")] = Kind.both,
+    which: Annotated[MistakeKind, typer.Option("--kind", help="Which mistakes to list.")] = "both",
     by: Annotated[
         MistakesBy,
         typer.Option("--by", help="What a mistake is: a cluster that merges or was split, or two parts of one."),
@@ -288,7 +279,7 @@ def mistakes(
       pointwise mistakes runs/monday --kind under-merge --limit 100 --format csv
     """
     with opened_with(run, attributes, item, show, threads=threads) as evaluation:
-        found = evaluation.mistakes(limit, kind=which.value, by=by)
+        found = evaluation.mistakes(limit, kind=which, by=by)
         if kind.is_csv:
             output.put_text(output.draw_csv(_as_rows(found), [*found.columns, _NUMBER], kind))
             return

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointwise.engines import MOST_THREADS, Engine, start_spark
+from pointwise.engines import MOST_THREADS, Engine, EngineName, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.options import Absent, Contradictions, DiffOn, Missing, On, Outside
+from pointwise.inputs.options import Contradictions, DiffOn, DistanceMissing, Missing, On, Outside
 
 if TYPE_CHECKING:
     pass
@@ -35,13 +35,6 @@ class Format(StrEnum):
     def is_csv(self) -> bool:
         """Whether it is CSV, guarded or not."""
         return self in (Format.csv, Format.guarded_csv)
-
-
-class EngineKind(StrEnum):
-    """Where to compute."""
-
-    duckdb = "duckdb"
-    spark = "spark"
 
 
 _OUTPUT, _LIMITS, _READING = "Output", "Resources", "Reading the tables"
@@ -75,8 +68,9 @@ OnItems = Annotated[
     On,
     typer.Option("--on", help="Evaluate each variant on its own common items, or all on those that all share."),
 ]
-AbsentPolicy = Annotated[
-    Absent, typer.Option(help="Items that not all clusterings have: dropped, or each alone where it is absent.")
+DistanceMissingPolicy = Annotated[
+    DistanceMissing,
+    typer.Option(help="Items that some clusterings lack: dropped, or each alone where it is missing."),
 ]
 Unassigned = Annotated[
     list[str] | None,
@@ -157,7 +151,7 @@ Intervals = Annotated[
 ]
 Confidence = Annotated[
     float,
-    typer.Option(metavar="SHARE", help="How often intervals shall hold the true value.", rich_help_panel=_OUTPUT),
+    typer.Option(metavar="SHARE", help="How often intervals should contain the true value.", rich_help_panel=_OUTPUT),
 ]
 _SAMPLED = "How the truth was drawn"
 
@@ -204,8 +198,8 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, max=MOST_THREADS, metavar="N", help="Cores to use.", rich_help_panel=_LIMITS),
 ]
-EngineName = Annotated[
-    EngineKind,
+EngineOption = Annotated[
+    EngineName,
     typer.Option(
         "--engine",
         help="Where to compute: in this process, or on Spark, which also reads the paths.",
@@ -458,9 +452,9 @@ def _read_population(given: Sequence[str] | None) -> int | dict[str, int] | None
         raise UsageError(f"--population {' '.join(given)!r} is not a number, or STRATUM=NUMBER for each.") from None
 
 
-def choose_engine(kind: EngineKind, master: str | None, conf: Sequence[str] | None) -> Engine | None:
+def choose_engine(name: EngineName, master: str | None, conf: Sequence[str] | None) -> Engine | None:
     """Start Spark if it was asked for; None stands for the embedded engine."""
-    if kind is EngineKind.duckdb:
+    if name == "duckdb":
         if master or conf:
             raise UsageError("--master and --conf are for Spark: add --engine spark.")
         return None

@@ -12,6 +12,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.looking import is_comparison, opened
 from pointwise.cli.options import Format
 from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE, POWER
 
 _VALUES, _DIFFERENCES = "For a run", "For a comparison"
 
@@ -26,15 +27,15 @@ def plan(
     ] = None,
     bound: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="A value that intervals shall leave out.", rich_help_panel=_VALUES),
+        typer.Option(metavar="NUMBER", help="A value that the intervals should exclude.", rich_help_panel=_VALUES),
     ] = None,
     difference: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="The least difference that matters.", rich_help_panel=_DIFFERENCES),
     ] = None,
     power: Annotated[
-        float, typer.Option(metavar="SHARE", help="How often it shall be found.", rich_help_panel=_DIFFERENCES)
-    ] = 0.8,
+        float, typer.Option(metavar="SHARE", help="The probability of detecting it.", rich_help_panel=_DIFFERENCES)
+    ] = POWER,
     experiment: Annotated[
         str | None, typer.Option(metavar="NAME", help="The variant to look at.", rich_help_panel=_DIFFERENCES)
     ] = None,
@@ -45,7 +46,7 @@ def plan(
         int, typer.Option(min=1, metavar="N", help="How many such tests are made.", rich_help_panel=_DIFFERENCES)
     ] = 1,
     metrics: options.Metrics = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = CONFIDENCE,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Say how many ideal clusters to label, judged by those of a stored run or comparison.
@@ -59,7 +60,7 @@ def plan(
     chosen = metrics or None
     if is_comparison(run):
         if difference is None or half_width is not None or bound is not None:
-            raise UsageError(f"{run!r} is a stored comparison: say which difference shall be found, difference=....")
+            raise UsageError(f"{run!r} is a stored comparison: say which difference to detect with difference=....")
         from pointwise.comparison.comparison import load_comparison
 
         with progress("reading"), load_comparison(run) as comparison:
@@ -99,12 +100,14 @@ def sample(
     weights: options.Weights = None,
     attributes: Annotated[
         str | None,
-        typer.Option("--attributes", metavar="FILE", help="Items and what the worksheet shall show of them."),
+        typer.Option(
+            "--attributes", metavar="FILE", help="A table of items with columns that the worksheet should show."
+        ),
     ] = None,
     header: options.Header = True,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
-    engine: options.EngineName = options.EngineKind.duckdb,
+    engine: options.EngineOption = "duckdb",
     master: options.Master = None,
     conf: options.Conf = None,
 ) -> None:

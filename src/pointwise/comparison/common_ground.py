@@ -77,7 +77,7 @@ def check_same_truth(evaluations: Mapping[str, Evaluation]) -> None:
 
 def _differences(one: Evaluation, other: Evaluation) -> list[str]:
     if one.options.sampling != other.options.sampling:
-        return ["the two say differently how the truth was drawn (sampling=...)"]
+        return ["they differ in how the truth was drawn (sampling=...)"]
     for policy in ("outside", "missing", "unassigned", "unassigned_labels"):
         values = [_plain(getattr(e.options, policy)) for e in (one, other)]
         if values[0] != values[1]:

@@ -19,12 +19,11 @@ from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Missing, On, Outside, Unassigned, check_choice, has_header
+from pointwise.inputs.options import CONFIDENCE, Columns, Missing, On, Outside, Unassigned, check_choice, has_header
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
 from pointwise.text.values import format_count, format_share
 from pointwise.uncertainty.ends import check_confidence
-from pointwise.uncertainty.intervals import CONFIDENCE
 
 
 def compare(
@@ -84,7 +83,7 @@ def compare(
         population: As in `evaluate`.
         strata: As in `evaluate`.
         intervals: Whether tables show intervals.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
         memory_limit: As in `evaluate`.
         threads: As in `evaluate`.
         engine: As in `evaluate`.

@@ -75,7 +75,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
-from pointwise.inputs.options import On
+from pointwise.inputs.options import CONFIDENCE, POWER, On
 from pointwise.related.sums import Pairs
 from pointwise.related.table import tabulate_related_variants
 from pointwise.results import as_table
@@ -86,8 +86,8 @@ from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
 from pointwise.text.values import MISSING, SHOWN_ROWS
 from pointwise.uncertainty.bootstrap import RESAMPLES
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval, lift_collected, vary_sums
-from pointwise.uncertainty.planning import POWER, Difference, Plan, plan_differences
+from pointwise.uncertainty.intervals import Interval, lift_collected, vary_sums
+from pointwise.uncertainty.planning import Difference, Plan, plan_differences
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Comparison:
         baseline: The variant that others are measured against, if one was named.
         on: Which items each variant was evaluated on.
         notes: What to know before comparing the numbers.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -359,7 +359,7 @@ class Comparison:
         Args:
             metrics: Names of metrics; by default those of the comparison.
             difference: The least difference that matters, up or down.
-            power: How often it shall be found if it is there.
+            power: The probability of detecting it if it exists.
             experiment: The one to look at.
             baseline: What to measure it against; by default that of the comparison, or its first variant.
             tests: How many such tests are made, such as variants against one baseline: the more, the surer each must
@@ -431,7 +431,7 @@ class Comparison:
 
         Args:
             path: The folder to make.
-            overwrite: Whether to replace a comparison that is there already.
+            overwrite: Whether to replace a comparison that already exists.
         """
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
         with stored_folder(path, COMPARISON, overwrite=overwrite) as folder:

@@ -54,10 +54,10 @@ from pointwise.core.metrics import Metric, find_metric
 from pointwise.core.sample import Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample, shrinkage
 from pointwise.uncertainty.ends import ERROR, FREEDOM, REACH
 from pointwise.uncertainty.intervals import (
-    CONFIDENCE,
     INFLUENCE,
     Interval,
     adjust_jointly,
@@ -143,7 +143,7 @@ def find_deltas(
         pairs: Which variants to compare.
         metrics: What to compare.
         engine: What computes.
-        confidence: How often the intervals shall hold the true difference.
+        confidence: How often the intervals should contain the true difference.
         sample: How the ideal clusters were drawn.
 
     Returns:
@@ -463,7 +463,7 @@ def bootstrap_deltas(
     return intervals
 
 
-_NOTHING_CHANGED = "no ideal cluster changed, or there is only one, so that there is no spread"
+_NOTHING_CHANGED = "no ideal cluster changed, or there is only one, so there is no spread"
 
 
 def _side_by_side(table: pa.Table, pair: Pair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:

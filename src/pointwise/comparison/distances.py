@@ -20,7 +20,7 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Absent, Columns, Options, check_choice
+from pointwise.inputs.options import Columns, DistanceMissing, Options, check_choice
 from pointwise.inputs.reading import read_clusterings
 from pointwise.inputs.tables import Table
 from pointwise.inputs.unassigned import ALONE
@@ -48,7 +48,7 @@ def distance(
     weight: str | None = None,
     item: Columns | None = None,
     cluster: Columns | None = None,
-    absent: Absent = "drop",
+    missing: DistanceMissing = "drop",
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> float:
@@ -66,8 +66,8 @@ def distance(
         weight: Column with the weight of an item, in `weights` or in one of the clusterings.
         item: Column or columns that identify an item.
         cluster: The same for clusters.
-        absent: What happens to items that not all clusterings have: left out ("drop"), or alone in a cluster of
-            their own where they are absent ("singleton").
+        missing: What happens to items that not all clusterings have: left out ("drop"), or alone in a cluster of
+            their own where they are missing ("singleton").
         header: Whether CSV files begin with the names of their columns.
         engine: As in `evaluate`.
 
@@ -83,7 +83,7 @@ def distance(
         weight=weight,
         item=item,
         cluster=cluster,
-        absent=absent,
+        missing=missing,
         header=header,
         engine=engine,
     )
@@ -98,7 +98,7 @@ def distance_matrix(
     weight: str | None = None,
     item: Columns | None = None,
     cluster: Columns | None = None,
-    absent: Absent = "drop",
+    missing: DistanceMissing = "drop",
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> DistanceMatrix:
@@ -113,7 +113,7 @@ def distance_matrix(
         weight: As in `distance`.
         item: As in `distance`.
         cluster: As in `distance`.
-        absent: As in `distance`.
+        missing: As in `distance`.
         header: As in `distance`; a mapping where the clusterings differ.
         engine: As in `distance`.
 
@@ -125,14 +125,14 @@ def distance_matrix(
     """
     if not isinstance(clusterings, Mapping):
         raise UsageError("Name each clustering: distance_matrix({'monday': ..., 'tuesday': ...}).")
-    check_choice("absent", absent, Absent)
+    check_choice("missing", missing, DistanceMissing)
     if len(clusterings) < 2:  # noqa: PLR2004  # a distance lies between two
         raise UsageError("A distance needs two clusterings.")
     engine = choose_engine(engine, (*map(table_of, clusterings.values()), weights))
     formula, called = _find_distance(by)
     options = Options(item, cluster, weight, header=header)
-    tables, weighing = read_clusterings(engine, clusterings, weights=weights, options=options, absent=absent)
-    items = _common_items(tables, engine, absent=absent)
+    tables, weighing = read_clusterings(engine, clusterings, weights=weights, options=options, missing=missing)
+    items = _common_items(tables, engine, missing=missing)
     if weighing is not None:
         items = items.join(weighing.frame, on=ITEM, how="left")
     items = engine.checkpoint(items)
@@ -140,7 +140,7 @@ def distance_matrix(
         _check_weights(items, engine)
     totals = _totals(items, engine)
     if not totals.items:
-        raise NoCommonItemsError("There is no item that all clusterings have. absent='singleton' keeps all items.")
+        raise NoCommonItemsError("There is no item that all clusterings have. missing='singleton' keeps all items.")
     values = np.zeros((len(tables), len(tables)))
     for a, b in combinations(range(len(tables)), 2):
         found = _distance_of_pair(items, (a, b), formula=formula, totals=totals, engine=engine)
@@ -206,7 +206,7 @@ class DistanceMatrix(Result):
         return [{self._key: name} | dict(zip(self.names, row, strict=True)) for name, row in rows]
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the whole matrix."""
+        """Say what to show: the whole matrix."""
         return Drawing(self.title, self.describe(), self.to_dicts())
 
 
@@ -229,13 +229,13 @@ def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
     return DISTANCES[by], by
 
 
-def _common_items(tables: Sequence[Table], engine: Engine, *, absent: Absent) -> nw.LazyFrame:
+def _common_items(tables: Sequence[Table], engine: Engine, *, missing: DistanceMissing) -> nw.LazyFrame:
     """Put the clusters of every item side by side, one column per clustering."""
     frames = [table.frame.rename({CLUSTER: _MEMBER.format(n)}) for n, table in enumerate(tables)]
-    if absent == "drop":
+    if missing == "drop":
         return reduce(lambda a, b: a.join(b, on=ITEM, how="inner"), frames)
     if any(WEIGHT in frame.collect_schema().names() for frame in frames):
-        raise UsageError("absent='singleton' needs the weights of all items: give them as a table (weights=...).")
+        raise UsageError("missing='singleton' needs the weights of all items: give them as a table (weights=...).")
     rows = nw.concat([frame.select(ITEM) for frame in frames])
     every = engine.checkpoint(rows.group_by(ITEM).agg(nw.len().alias("_rows")).select(ITEM))
     alone = nw.concat_str([nw.lit(ALONE), nw.col(ITEM).cast(nw.String)])

@@ -185,7 +185,7 @@ def check_weights(counts: Counts, items: nw.LazyFrame, table: Table | None, colu
         return
     bad = items.filter(is_bad_weight())
     rows = engine.collect(bad.select(ITEM, WEIGHT).head(EXAMPLES)).to_pylist()
-    absent = "missing or no number" if table and _is_text(table, column) else "missing"
+    absent = "missing or not a number" if table and _is_text(table, column) else "missing"
     shown = ", ".join(f"{short(r[ITEM])}: {absent if r[WEIGHT] is None else r[WEIGHT]}" for r in rows)
     where = f" in the {table.role} ({table.source.name})" if table else ""
     verb = "has" if counts.bad_weights == 1 else "have"

@@ -134,7 +134,7 @@ class Coverage(Result):
         return [{"name": name, VALUE: value} for name, value in self.to_dict().items()]
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: every number, written as what it is."""
+        """Say what to show: every number, written as what it is."""
         texts = {name: format_value(_kind_of(name), value) for name, value in self.to_dict().items()}
         width = max(map(len, texts.values()))
         rows = [{"name": name, VALUE: text.rjust(width)} for name, text in texts.items()]

@@ -174,7 +174,7 @@ class Evidence:
 
         Raises:
             IdTypeError: Items are integers here and text there.
-            NoCommonItemsError: The table speaks of other items.
+            NoCommonItemsError: The table is about other items.
         """
         items = self.items.drop(*map(inside, table.source.columns), strict=False)
         if not isinstance(items.collect_schema()[ITEM], nw.String) and table.id_kind != "integer":
@@ -184,7 +184,7 @@ class Evidence:
         other = with_columns(table, (), self.engine, like=items)
         if not count(items.select(ITEM).join(other.frame, on=ITEM, how="inner").head(1), self.engine):
             raise NoCommonItemsError(
-                f"The attributes know none of the items. Their items are {examples(other.frame, self.engine)}; "
+                f"The attributes contain none of the items. Their items are {examples(other.frame, self.engine)}; "
                 f"those of the evaluation are {examples(items, self.engine)}."
             )
         return replace(self, found=items, attributes=table)

@@ -40,8 +40,8 @@ class Files:
         changed = next((path for path, stamp in self.stamps.items() if _stamp(path) != stamp), None)
         if changed is not None:
             raise SourceError(
-                f"{str(changed)!r} was changed after the evaluation had read it, so that the items would not fit the "
-                "numbers. Evaluate again; to ask later whatever happens to the files, save the run."
+                f"{str(changed)!r} was changed after the evaluation had read it, so the items would not match the "
+                "numbers. Evaluate again; save the run to be able to ask later, whatever happens to the files."
             )
 
 

@@ -415,7 +415,7 @@ def _check_name(name: str) -> None:
         )
     same = next((other for other in METRICS if other != name and other.lower() == name.lower()), None)
     if same:
-        raise UsageError(f"A metric {same!r} is there already, and {name!r} differs in capitals only.")
+        raise UsageError(f"There is already a metric {same!r}, and {name!r} differs from it only in case.")
 
 
 _BUILT_IN = frozenset(METRICS)

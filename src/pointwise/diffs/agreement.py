@@ -98,7 +98,7 @@ class Agreement(Result):
         return _COLUMNS
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the judges, with the agreement of any two below them."""
+        """Say what to show: the judges, with the agreement of any two below them."""
         alpha = "–" if self.alpha is None else f"{self.alpha:.3f}"
         title = f"Judges: Krippendorff's alpha {alpha} on {format_count(self.shared, 'pair')} that two or more answered"
         kappas = [f"{k['one']} and {k['other']}: kappa {_written(k['kappa'])} on {k['pairs']:,}" for k in self.kappas]

@@ -101,7 +101,7 @@ class Changes(Result, Sequence[Change]):
         return [change.to_dict() for change in self.changes]
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the changes as sentences, what each costs, and the rest."""
+        """Say what to show: the changes as sentences, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
         rows = [_row(c.kind, c.cost, c.share, str(c)) for c in self.changes]
         for rate, (number, cost) in self.rest.items():

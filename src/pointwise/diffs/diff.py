@@ -47,6 +47,7 @@ from pointwise.engines.queries import only_row
 from pointwise.engines.turns import in_turn
 from pointwise.errors import UsageError
 from pointwise.inputs.options import (
+    CONFIDENCE,
     Options,
 )
 from pointwise.inputs.reading import read_attributes
@@ -57,7 +58,6 @@ from pointwise.store.places import find_place, stored_folder
 from pointwise.store.runs import read_evidence, read_later, read_options, read_sources, write_evidence
 from pointwise.text.terminal import wrap
 from pointwise.text.values import SHOWN_ROWS
-from pointwise.uncertainty.intervals import CONFIDENCE
 
 
 @in_turn("engine")
@@ -204,7 +204,7 @@ class Diff:
             seed: Where the random numbers start.
             after: Questions drawn earlier for the same diff, which these continue as a further round.
             judgements: Answers to earlier questions: then each kind of pairs gets what its answers show that it needs.
-            confidence: How often the true value shall lie within `half_width`.
+            confidence: How often the true value should lie within `half_width`.
             sheets: How many items to draw for sheets, from which the change of recall is estimated: a sheet asks what
                 belongs with an item, of what was split off, stayed with it and was merged in.
             members: How many members of each of these three parts a sheet asks about at most.
@@ -240,7 +240,7 @@ class Diff:
             questions: What was asked.
             judgements: The answers.
             slices: Columns or conditions to slice by, as in `by_slice`.
-            confidence: How often intervals shall hold the true value.
+            confidence: How often intervals should contain the true value.
         """
         specs = (slices,) if isinstance(slices, (str, nw.Expr)) else tuple(slices)
         return estimate(
@@ -265,7 +265,7 @@ class Diff:
 
         Args:
             path: The folder to make.
-            overwrite: Whether to replace a diff that is there already.
+            overwrite: Whether to replace a diff that already exists.
 
         Returns:
             The path.

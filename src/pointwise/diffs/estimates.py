@@ -282,7 +282,7 @@ def estimate_all(
     Args:
         masses: What is known of the items meant.
         counted: The questions with their answers.
-        confidence: How often intervals shall hold the true value.
+        confidence: How often intervals should contain the true value.
         members: For a slice, whether each of the two items of a question lies in it, by the question's number.
         is_singletons: Whether the experiment has every item alone.
     """

@@ -53,7 +53,7 @@ class Estimates(Result):
         answered: How many of them count as answered.
         agreement: How far the judges agree.
         problems: What to know before trusting the numbers.
-        confidence: How often intervals shall hold the true value.
+        confidence: How often intervals should contain the true value.
     """
 
     overall: Mapping[str, Estimate]
@@ -84,7 +84,7 @@ class Estimates(Result):
         return (*keys(SLICE, "value_of_slice"), *_COLUMNS)
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: all estimates for all items, and the most telling ones by slice."""
+        """Say what to show: all estimates for all items, and the most telling ones by slice."""
         title = f"Estimates from {self.answered:,} of {format_count(self.questions, 'question')}"
         if self.agreement.alpha is not None:
             title += f"; Krippendorff's alpha {self.agreement.alpha:.3f}"
@@ -155,7 +155,7 @@ def estimate(
         questions: What was asked.
         judgements: The answers.
         slices: Columns or conditions to slice by.
-        confidence: How often intervals shall hold the true value.
+        confidence: How often intervals should contain the true value.
     """
     questions.design.check(masses)
     counted = count_answers(questions, judgements)

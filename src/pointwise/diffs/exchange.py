@@ -77,7 +77,7 @@ def import_answers(
 ) -> list[Judgement]:
     """Read answers from a .csv or .jsonl file with the columns `question` and `answer`, and perhaps `judge` and `note`.
 
-    Rows without an answer are skipped, and so are answers that the judge has given already. Nothing is taken over if a
+    Rows without an answer are skipped, and so are answers that the judge has given already. Nothing is imported if a
     line is wrong.
 
     Args:
@@ -102,7 +102,7 @@ def import_answers(
     if wrong:
         more = f" and {len(wrong) - _EXAMPLES:,} more" if len(wrong) > _EXAMPLES else ""
         raise InputError(
-            f"{format_count(len(wrong), 'line')} of {str(path)!r} cannot be taken over, so none was: "
+            f"{format_count(len(wrong), 'line')} of {str(path)!r} cannot be imported, so nothing was: "
             f"{'; '.join(wrong[:_EXAMPLES])}{more}."
         )
     given = {(line.judge, line.question): line.answer for line in known}

@@ -51,7 +51,7 @@ class ChangeExplanation(Result):
         return {**known, **clusters, "metrics": dict(self.metrics), "parts": self.to_dicts()}
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the parts, with the metrics below them."""
+        """Say what to show: the parts, with the metrics below them."""
         parts = self._draw_parts()
         values = ", ".join(f"{name} {format_metric(value)}" for name, value in self.metrics.items())
         return replace(parts, note=f"{parts.note}\n{values}".lstrip())

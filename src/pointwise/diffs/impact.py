@@ -114,7 +114,7 @@ class Impact(Result):
         return (*keys(METRIC), Column(VALUE, Kind.METRIC), Column(MEANING))
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the metrics, with the bounds below them."""
+        """Say what to show: the metrics, with the bounds below them."""
         share = format_share(self.affected_weight / self.weight)
         title = (
             f"Impact on {format_count(self.items, 'item')}, weight {format_weight(self.weight)}; "

@@ -336,7 +336,7 @@ def ask_oracle(
         pairs: Number and the two items of each question.
         oracle: What answers.
         judge: What to call it.
-        kind: "model" if its answers shall not count as those of people.
+        kind: "model" if its answers should not count as those of people.
     """
     words = {True: YES, False: NO}
     lines = []

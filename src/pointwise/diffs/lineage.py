@@ -25,7 +25,7 @@ def trace_clusters(evidence: Evidence, *, is_padded: bool) -> nw.LazyFrame:
 
     Args:
         evidence: Items and cells.
-        is_padded: Whether items that one side lacks are alone there, in clusters that are none.
+        is_padded: Whether items that one side lacks are alone there, in clusters made up for them.
 
     Returns:
         Columns of the baseline cluster (`ideal_cluster`), `fate`, the experiment cluster that continues it (missing if

@@ -112,7 +112,7 @@ class Design:
         seed: Of the random numbers.
         rounds: How many draws each round has, by stratum.
         masses: What was known before anybody judged, which also says which diff the questions belong to.
-        half_width: How wide half of the interval of the change of precision shall be; None if that was not asked for.
+        half_width: Half the width that the interval of the change of precision should have; None if not asked for.
         created: When the first round was drawn, in UTC.
         is_singletons: Whether the experiment has every item alone, so that the precision of the baseline is asked for.
     """
@@ -179,7 +179,7 @@ class Questions(Sequence[Question]):
         Args:
             oracle: Takes two items and returns True, False, an answer as text, or None for no answer.
             judge: What to call it.
-            kind: "model" if its answers shall not count as those of people.
+            kind: "model" if its answers should not count as those of people.
         """
         return ask_oracle(((q.number, q.a, q.b) for q in self.questions), oracle, judge=judge, kind=kind)
 
@@ -241,7 +241,7 @@ def draw_questions(
         evidence: The items and their cells.
         masses: What is known before anybody judges.
         n: How many pairs to draw; together with those of earlier rounds, if there are some, more.
-        half_width: How wide half of the interval of the change of precision shall be at most.
+        half_width: The greatest half width that the interval of the change of precision may have.
         seed: The same seed gives the same questions.
         after: Earlier rounds, which the new one continues.
         shares: The shares of yes that earlier answers suggest, by stratum.
@@ -251,7 +251,7 @@ def draw_questions(
         is_singletons: Whether the experiment has every item alone.
     """
     if not masses.total:
-        raise UsageError("The two clusterings are the same on these items, so that there is nothing to ask.")
+        raise UsageError("The two clusterings are the same on these items, so there is nothing to ask.")
     if after is not None:
         after.design.check(masses)
         seed = after.design.seed
@@ -310,7 +310,7 @@ def allocate(sizes: Mapping[str, float], number: int, before: Mapping[str, int])
     """Share out draws over strata, so that with the earlier ones each has what it deserves, and at least one.
 
     Args:
-        sizes: What the number of a stratum's draws shall be proportional to.
+        sizes: What the number of draws of a stratum should be proportional to.
         number: How many to share out.
         before: How many there are already.
     """

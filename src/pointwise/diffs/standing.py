@@ -14,10 +14,10 @@ from pointwise.diffs.judgements import Judgements
 from pointwise.diffs.questions import Questions
 from pointwise.diffs.sampling import SHEET
 from pointwise.diffs.strata import STRATA
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric
-from pointwise.uncertainty.intervals import CONFIDENCE
 
 FEWEST_ANSWERS = 30
 """Before so many answers an interval may be narrow by chance, so that no target counts as reached."""
@@ -123,7 +123,7 @@ class Standing(Result):
         return "" if self.left_to_target is None else f", about {format_count(self.left_to_target, 'more answer')}"
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the kinds of pairs, and what to look at again below them."""
+        """Say what to show: the kinds of pairs, and what to look at again below them."""
         cases = [f"Look again at {case.pair[0]} and {case.pair[1]}: {case.reason}." for case in self.cases[:_CASES]]
         more = len(self.cases) - len(cases)
         note = [*cases, *([f"{format_count(more, 'more case')} to look at again."] if more else [])]

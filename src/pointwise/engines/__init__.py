@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.errors import EngineError, UsageError
 
-__all__ = ["MOST_THREADS", "Engine", "Source", "choose_engine", "start_engine", "start_spark"]
+__all__ = ["MOST_THREADS", "Engine", "EngineName", "Source", "choose_engine", "start_engine", "start_spark"]
 
+
+EngineName = Literal["duckdb", "spark"]
+"""What a user calls the engines."""
 
 MOST_THREADS = 1_024
 """How many threads can be asked for; starting many more than there are cores takes longer than any work."""
@@ -66,8 +69,8 @@ def choose_engine(
                 "memory_limit=... and threads=... are for DuckDB started here, not for an engine of its own."
             )
         return engine
-    if engine not in (None, "duckdb", "spark"):
-        raise UsageError(f"engine={engine!r} is not one of 'duckdb', 'spark'.")
+    if engine not in (None, *get_args(EngineName)):
+        raise UsageError(f"engine={engine!r} is not one of {', '.join(map(repr, get_args(EngineName)))}.")
     frame = next((source for source in sources if is_spark_frame(source)), None)
     if engine == "duckdb" or (engine is None and frame is None):
         return start_engine(memory_limit=memory_limit, threads=threads)

@@ -92,7 +92,7 @@ def _found(path: str) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """List the data files of a folder; a folder inside it may be called like a file, but is none."""
+    """List the data files of a folder; a folder inside it may have the name of a file."""
     os.listdir(folder)  # noqa: PTH208  # raises where the folder cannot be read, which looks empty otherwise
     inside = sorted(p for p in folder.rglob("*") if _format_of(p) and not p.name.startswith(("_", ".")) and p.is_file())
     if not inside:

@@ -255,8 +255,8 @@ def _keep(graph: Graph, least: Nodes, policy: Contradictions) -> NDArray[np.bool
         shown = "; ".join(str(contradiction) for contradiction in found[:EXAMPLES])
         raise ContradictionError(
             f"{format_count(len(found), 'answer')} of {graph.name} {'says' if len(found) == 1 else 'say'} no where a "
-            f"chain of yeses says yes: {shown}. Ask again about these pairs, or leave all items that they touch out "
-            "with contradictions='drop'.",
+            f"chain of yeses says yes: {shown}. Ask again about these pairs, or use contradictions='drop' to leave "
+            "out all items that they touch.",
             found,
         )
     bad = np.zeros(graph.size, dtype=np.bool_)

@@ -34,8 +34,17 @@ Contradictions = Literal["error", "drop"]
 MistakesBy = Literal["cluster", "pair"]
 """What a mistake is: a cluster that merges or was split, or two parts of one."""
 
-Absent = Literal["drop", "singleton"]
+DistanceMissing = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
+
+MistakeKind = Literal["over-merge", "under-merge", "outside", "both"]
+"""Which mistakes to list; "both" are over-merges, with those outside the truth, and under-merges."""
+
+CONFIDENCE = 0.95
+"""How often intervals should contain the true value, unless a user says otherwise."""
+
+POWER = 0.8
+"""How often a planned test should detect the difference that it is planned for, unless a user says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ class Sampling:
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
         if (self.weight is None) != (self.rate is None) or (self.rate is not None and not 0 < self.rate < math.inf):
-            raise UsageError(f"Items drawn by {self.weight!r} need a rate above 0, and {self.rate!r} is none.")
+            raise UsageError(f"Items drawn by {self.weight!r} need a rate above 0, not {self.rate!r}.")
         if self.drawn is not None and (self.how != "items" or self.drawn < 1):
             raise UsageError(f"drawn={self.drawn!r} is the number of items drawn, which goes with sampling='items'.")
         if self.strata is not None and self.how != "clusters":
@@ -110,7 +119,7 @@ class Options:
         if self.weight is not None and not isinstance(self.weight, str):
             kind = type(self.weight).__name__
             raise UsageError(
-                f"weight=... names a column, and a {kind} is none. Give a table of weights as weights=...."
+                f"weight=... takes the name of a column, not a {kind}. Pass a table of weights as weights=...."
             )
         check_choice("outside", self.outside, Outside)
         check_choice("missing", self.missing, Missing)

@@ -56,14 +56,16 @@ def _check_iterable(source: Any) -> None:
             "pw.Links(list(graph.edges), items=list(graph.nodes))."
         )
     if hasattr(source, "ndim"):
-        raise UsageError(f"An array of {source.ndim} dimensions is no clustering: give one label per item.")
+        raise UsageError(
+            f"Cannot read a clustering from an array of {source.ndim} dimensions: give one label per item."
+        )
     if not isinstance(source, Iterable):
         raise UsageError(f"Cannot read a clustering from a {kind}.")
 
 
 def _check_order(source: Any) -> None:
     if isinstance(source, AbstractSet):
-        raise UsageError("Labels in a set have no order, so that nobody knows which item each is of. Give a list.")
+        raise UsageError("Labels in a set have no order, so it is unclear which item each belongs to. Give a list.")
 
 
 def _check_memberships(source: Mapping[Any, Any]) -> None:

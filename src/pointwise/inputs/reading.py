@@ -15,7 +15,7 @@ from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_repeats, check_table, say_reserved
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
 from pointwise.inputs.links import ClusteredLinks
-from pointwise.inputs.options import Absent, Columns, Options, UnassignedPolicy, has_header
+from pointwise.inputs.options import Columns, DistanceMissing, Options, UnassignedPolicy, has_header
 from pointwise.inputs.tables import (
     NUMBER,
     Table,
@@ -93,7 +93,7 @@ def read_inputs(
 
 
 def read_clusterings(
-    engine: Engine, clusterings: Mapping[str, Any], *, weights: Any = None, options: Options, absent: Absent
+    engine: Engine, clusterings: Mapping[str, Any], *, weights: Any = None, options: Options, missing: DistanceMissing
 ) -> tuple[list[Table], Table | None]:
     """Open several clusterings that are compared with one another, and a table of weights, as `read_inputs` does.
 
@@ -110,7 +110,7 @@ def read_clusterings(
     for table in matched[: len(clusterings)]:
         check_table(table, engine)
         check_unassigned(table, assign(table, UnassignedPolicy())[1], engine, policy="error", advice=FILL_IN)
-        if absent == "singleton":
+        if missing == "singleton":
             check_unassigned(table, reserved_ids(table), engine, policy="singleton")
     for table in matched:
         check_repeats(table, engine)
@@ -310,7 +310,7 @@ def read_table(
 
 
 def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, purpose: str) -> nw.Expr:
-    """Read a column as numbers; text that is no number is missing."""
+    """Read a column as numbers; text that is not a number is missing."""
     dtype, values = schema[column], nw.col(inside(column))
     if isinstance(dtype, nw.String):
         is_number = values.str.contains(f"^{NUMBER}$")

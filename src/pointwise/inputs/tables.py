@@ -201,7 +201,7 @@ def _given(source: Source, given: Columns, role: str, parameter: str) -> tuple[s
     names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     wrong = next((name for name in names if not isinstance(name, str)), None)
     if wrong is not None:
-        raise UsageError(f"{parameter}=... takes names of columns, and {short(wrong)} is none.")
+        raise UsageError(f"{parameter}=... takes names of columns, not {short(wrong)}.")
     if not names:
         raise UsageError(f"{parameter}=[] names no column.")
     for name in names:

@@ -58,7 +58,7 @@ def encode(labels: Any, name: str) -> Codes:
         name: What error messages call them.
 
     Raises:
-        InputError: The labels are none, have missing values, or do not make one column.
+        InputError: There are no labels, some are missing, or they are not one column.
     """
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:

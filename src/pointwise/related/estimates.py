@@ -70,7 +70,7 @@ def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> 
     Args:
         evidence: The items and their cells, with how the truth was drawn.
         pairs: What a pair of items counts.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
 
     Returns:
         The estimate of every metric. The standard error is that of the linearised ratio

@@ -29,11 +29,11 @@ from pointwise.columns import (
 )
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
 from pointwise.related.families import RELATED, check_options, definitions, relate
 from pointwise.related.sums import Pairs
 from pointwise.results import as_table
-from pointwise.uncertainty.intervals import CONFIDENCE
 
 _ORDER = "_order"
 

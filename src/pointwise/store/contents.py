@@ -157,7 +157,7 @@ def _listed(folder: Path) -> Iterator[PurePosixPath]:
     """List the files that belong to a stored folder, by its manifest and those inside."""
     kind = kind_of(folder)
     if kind is None:
-        raise RunError(f"{str(folder)!r} is not something that pointwise has stored.")
+        raise RunError(f"{str(folder)!r} was not stored by pointwise.")
     manifest = read_manifest(folder, kind.manifest)
     yield PurePosixPath(kind.file)
     yield from map(PurePosixPath, manifest.files)

@@ -79,7 +79,7 @@ class Manifest:
     created: str
 
     def __post_init__(self) -> None:
-        """Refuse a time that is none."""
+        """Refuse a time that is not one."""
         try:
             dt.datetime.fromisoformat(self.created)
         except ValueError:
@@ -204,7 +204,7 @@ class ComparisonManifest(Manifest):
         baseline: The variant that others are measured against, if one was named.
         on: Which items each variant was evaluated on.
         notes: What to know before comparing the numbers.
-        confidence: How often the intervals of differences shall hold the true value.
+        confidence: How often the intervals of differences should contain the true value.
         manifests: The manifests of the runs.
     """
 

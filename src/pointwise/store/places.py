@@ -61,11 +61,11 @@ def check_place(path: str | os.PathLike[str], *, overwrite: bool, kind: Kind = R
             read_manifest(place, kind.manifest)
         except (PointwiseError, OSError) as error:
             raise RunError(
-                f"{str(path)!r} is there already and is not a {kind.noun} that could be replaced: {error}"
+                f"{str(path)!r} already exists and is not a {kind.noun} that could be replaced: {error}"
             ) from error
         if not overwrite:
             raise RunError(
-                f"There is a {kind.noun} {str(path)!r} already. Choose another name, or replace it with overwrite=True."
+                f"The {kind.noun} {str(path)!r} already exists. Choose another name, or replace it with overwrite=True."
             )
         check_nothing_else(place)
 

@@ -91,7 +91,7 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
     Args:
         evaluation: What to store.
         path: The folder to make.
-        overwrite: Whether to replace a run that is there already.
+        overwrite: Whether to replace a run that already exists.
     """
     phase("writing")
     with stored_folder(path, RUN, overwrite=overwrite) as folder:

@@ -13,7 +13,7 @@ BEGINS = r"^[=+\-@\t\r\n]"
 """What such a cell begins with, as a pattern that all engines read alike."""
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""What begins like a formula and is none."""
+"""What begins like a formula but is not one."""
 
 GUARD = "'"
 

@@ -22,7 +22,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.inputs.links import ClusteredLinks, Graph, Links, check_threshold, least_members, read_links, table_of
-from pointwise.inputs.options import Columns, Missing, Outside, Unassigned
+from pointwise.inputs.options import CONFIDENCE, Columns, Missing, Outside, Unassigned
 from pointwise.inputs.tables import open_source
 from pointwise.labels.codes import Codes
 from pointwise.progress import phase
@@ -32,7 +32,6 @@ from pointwise.text.values import format_count, format_metric
 from pointwise.thresholds.forest import Forest, grow_forest, reaching
 from pointwise.thresholds.scores import Design, Truth, score
 from pointwise.uncertainty.ends import lifting, run
-from pointwise.uncertainty.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from pointwise.charts.style import ChartRow
@@ -105,7 +104,7 @@ def sweep(
         population: As in `evaluate`.
         strata: As in `evaluate`.
         intervals: Whether to show intervals.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
         memory_limit: As in `evaluate`.
         threads: As in `evaluate`.
         engine: As in `evaluate`. Links and items are swept in this process's memory.
@@ -433,7 +432,7 @@ class Sweep(Result):
         return len(self.rows)
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: thresholds over the whole range."""
+        """Say what to show: thresholds over the whole range."""
         return self._excerpt().drawing()
 
     def _excerpt(self, most: int = 10) -> MetricTable:

@@ -22,8 +22,9 @@ from pointwise.core.metrics import Metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
 from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.ends import ERROR, FREEDOM, LIGHTNESS, REACH, ending, run
-from pointwise.uncertainty.intervals import CONFIDENCE, Interval, find_influences, read_intervals, spread
+from pointwise.uncertainty.intervals import Interval, find_influences, read_intervals, spread
 from pointwise.uncertainty.student_t import critical_value
 
 RESAMPLES = 2000

@@ -253,7 +253,7 @@ def _one_value(rows: nw.LazyFrame, column: str, engine: Engine) -> nw.LazyFrame:
     if count(mixed.head(1), engine):
         raise InputError(
             f"{column!r} differs within ideal clusters, e.g. {examples(mixed, engine, CLUSTER)}. A whole cluster is "
-            "drawn or not, so that its items share one value."
+            "drawn or not, so its items must all have the same value."
         )
     return ends
 
@@ -263,8 +263,8 @@ def _from_table(sampling: Sampling, given: Any, inputs: Inputs, engine: Engine) 
     if sampling.column is not None and not os.path.exists(sampling.column):  # noqa: PTH110  # it may be text or a path
         columns = ", ".join(map(repr, inputs.ideal.source.columns))
         raise UsageError(
-            f"sampling={sampling.column!r} is none of 'clusters', 'items' and 'complete', no column of the ideal "
-            f"clustering ({columns}), and no file with probabilities."
+            f"sampling={sampling.column!r} must be 'clusters', 'items', 'complete', a column of the ideal clustering "
+            f"({columns}) or a file with probabilities."
         )
     source = open_source(given if sampling.column is None else sampling.column, engine, role="sampling")
     is_by_item = set(inputs.ideal.item_columns) <= set(source.columns)

@@ -35,10 +35,9 @@ from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import REST, STRATUM, Sample
 from pointwise.engines.base import Engine
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.ends import COUNTED, FOURTH, SQUARE, VARIANCE, lifting, may_be_bounded, reaching, run
 from pointwise.uncertainty.student_t import two_sided_p
-
-CONFIDENCE = 0.95
 
 INFLUENCE = "__influence"
 _TOTAL, _MEAN, _PULL, _OPEN = "__total", "__mean", "__pull", "__open"
@@ -114,7 +113,7 @@ def lift_with_intervals(
         metrics: What to average.
         total_weight: What `share` is a share of.
         sample: How the ideal clusters were drawn.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
 
     Returns:
         What `lift` gives, with `ideal_clusters`, and for every metric the ends of its interval in `<metric>_low`
@@ -155,7 +154,7 @@ def lift_varied(
         metrics: What to average.
         total_weight: What `share` is a share of.
         sample: How the ideal clusters were drawn.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
     """
     program = lifting(metrics, total_weight=total_weight, sample=sample, confidence=confidence)
     return compute_columns(varied, program).select(*by, *lifted_columns(metrics))
@@ -241,7 +240,7 @@ def spread(
         by: Columns that make the groups.
         names: Of the metrics.
         engine: Where the rows are.
-        confidence: How often intervals shall hold the true value.
+        confidence: How often intervals should contain the true value.
         sample: How the ideal clusters were drawn.
         carry: Further columns to sum.
 

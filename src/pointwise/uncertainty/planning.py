@@ -30,6 +30,7 @@ from pointwise.core.sample import REST, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
+from pointwise.inputs.options import POWER
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_confidence, format_count
@@ -38,8 +39,6 @@ from pointwise.uncertainty.ends import ERROR, FREEDOM, SQUARE, check_confidence,
 from pointwise.uncertainty.intervals import INFLUENCE, explain_absence, find_influences, spread
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import ENOUGH
-
-POWER = 0.8
 
 _BINS = 50  # of probabilities, per power of e: clusters in one are as good as equally likely
 _CHANCE, _KNOWN, _BIN, _CLUSTERS = "_chance", "_known", "_bin", "_clusters"
@@ -85,7 +84,7 @@ class Plan(Result):
     """How many ideal clusters to label: a row per metric.
 
     Args:
-        goal: What shall be reached.
+        goal: What to reach.
         labelled: How many ideal clusters the truth has so far.
         needs: What every metric needs.
         note: What to know of the numbers.
@@ -126,18 +125,18 @@ class Plan(Result):
         return value | number | {MORE: max(0, need.clusters - self.labelled), DRAWN: need.items_to_draw}
 
     def drawing(self) -> Drawing:
-        """Say what people shall see."""
+        """Say what to show."""
         title = f"Plan: {self.goal}, judged by {format_count(self.labelled, 'ideal cluster')}"
         return Drawing(title, self.describe(), self.to_dicts(), self.note)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the interval of a value shall reach.
+    """What the interval of a value should reach.
 
     Args:
         half_width: How far it may reach, on average of both sides.
-        bound: A value that it shall leave out.
+        bound: A value that it should exclude.
     """
 
     half_width: float | None = None
@@ -146,9 +145,7 @@ class Goal:
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
         if (self.half_width is None) == (self.bound is None):
-            raise UsageError(
-                "Say what the interval shall reach: half_width=... or bound=..., a value that it shall leave out."
-            )
+            raise UsageError("Say what the interval should reach: half_width=..., or bound=..., a value to exclude.")
         if self.half_width is not None and not 0 < self.half_width < math.inf:
             raise UsageError(f"half_width={self.half_width!r} must be above 0, such as 0.01.")
 
@@ -284,8 +281,8 @@ def plan_values(
     Args:
         evidence: The items and their cells, with how the truth was drawn.
         metrics: Of which metrics.
-        goal: What their intervals shall reach.
-        confidence: How often the intervals shall hold the true value.
+        goal: What their intervals should reach.
+        confidence: How often the intervals should contain the true value.
         drawn: How many items were drawn so far, if items were drawn and that is known.
 
     Raises:
@@ -315,7 +312,7 @@ def plan_values(
 def check_incomplete(sample: Sample) -> None:
     """Refuse to plan where nothing remains to be drawn."""
     if sample.is_complete:
-        raise UsageError("The truth is complete, so that there is nothing more to label, and values are exact.")
+        raise UsageError("The truth is complete: there is nothing more to label, and values are exact.")
 
 
 def _need(
@@ -410,10 +407,10 @@ def _say_range(pilot: Pilot, needs: Sequence[Need]) -> str:
     """Say how far the numbers can be trusted: benchmarks of small pilots came out too low more often than too high."""
     if all(need.most_clusters is None for need in needs):
         return "The numbers hold if the clusters to come show no error either."
-    range_means = "[low, high] after a count: the range that is left because how far clusters vary is estimated too"
+    range_means = "[low, high] after a count: its range, because how far clusters vary is itself an estimate"
     if pilot.clusters >= _SMALL:
         return range_means
-    return f"{range_means}. From fewer than {_SMALL} clusters, counts and ranges are rather too low than too high."
+    return f"{range_means}. From fewer than {_SMALL} clusters, counts and ranges tend to be too low."
 
 
 _SMALL = 100
@@ -421,11 +418,11 @@ _SMALL = 100
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that shall be found.
+    """A difference to detect.
 
     Args:
         size: How large it is.
-        power: In which share of samples it shall be found.
+        power: In which share of samples to detect it.
         tests: How many tests are made, which all must be sure together.
     """
 
@@ -493,7 +490,7 @@ def plan_differences(
     Args:
         influences: One row per ideal cluster: by how much it moves the differences.
         changes: The differences so far.
-        goal: What shall be found.
+        goal: What to detect.
         sample: How the clusters were drawn.
         engine: What computes.
         confidence: How sure a clear change must be.

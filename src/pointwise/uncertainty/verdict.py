@@ -9,7 +9,7 @@ TOO_FEW = "too few changed"
 SAME = "no change"
 
 ENOUGH = 25
-"""Clusters that must have changed: the interval of a difference that rests on fewer holds too seldom."""
+"""Clusters that must have changed: the interval of a difference that rests on fewer holds too rarely."""
 
 _NOTHING = 1e-12  # what rounding leaves of no difference
 

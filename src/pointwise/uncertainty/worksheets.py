@@ -67,7 +67,7 @@ class Worksheet(Result):
         return [dict(row) for row in self.rows]
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the first rows."""
+        """Say what to show: the first rows."""
         weight = f" by {self.sampling.weight}" if self.sampling.weight else ""
         title = f"Worksheet: {len(self.rows):,} of {self.sampling.population:,} items drawn{weight}"
         shown = self.to_dicts()[:_SHOWN]
@@ -133,7 +133,7 @@ def sample_items(
             weights = known
         options = Options(item=item, cluster=cluster, weight=weight, header=header)
         (table,), weighed = read_clusterings(
-            chosen, {"actual": clusters}, weights=weights, options=options, absent="drop"
+            chosen, {"actual": clusters}, weights=weights, options=options, missing="drop"
         )
         return _draw(chosen, table, weighed, known, n=n, seed=seed, options=options)
     finally:
@@ -159,7 +159,7 @@ def _draw(
     if not isinstance(n, int) or not 0 < n < population:
         raise UsageError(
             f"n={n!r} items cannot be drawn from {format_count(population, 'item')}: give a number from 1 to one less. "
-            "Who labels everything says so with sampling='complete'."
+            "If you label everything, say sampling='complete'."
         )
     drawn, next_score = _race(_weighed(table, weighed, engine), engine, n, seed)
     column = options.weight or (WEIGHT if weighed is not None else None)
