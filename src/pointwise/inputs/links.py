@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +12,23 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise.columns import CLUSTER, ITEM, given_name, inside
+from pointwise.columns import ITEM, given_name, inside
+from pointwise.engines import choose_engine
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import (
-    ContradictionError,
     InputError,
     MissingColumnError,
     MissingValueError,
     SourceError,
     UsageError,
 )
+from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
+from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
 from pointwise.inputs.options import Columns, Contradictions, check_choice
+from pointwise.inputs.reading import as_number, read_table
+from pointwise.inputs.tables import NUMBER, Openable, Table, listed, open_source, require
 from pointwise.text.values import format_count, short
 
 if TYPE_CHECKING:
@@ -34,11 +38,9 @@ LEFT, RIGHT, SCORE, ANSWER = "left", "right", "score", "answer"
 YES, NO = ("yes", "true", "1", "match"), ("no", "false", "0", "distinct")
 _PAIR, _TRIPLE = 2, 3
 
-Nodes = NDArray[np.int32]
-
 
 @dataclass(frozen=True)
-class Links:
+class Links(Openable):
     """A clustering given by pairs of items that belong together: its clusters are the connected components.
 
     Takes the place of a clustering wherever one is read. Every item of the table is in the clustering, also one whose
@@ -83,68 +85,13 @@ class Links:
     def open(self, engine: Engine, *, role: str) -> Source:
         """Read the links, and return the clustering that they make as a table that was found."""
         graph = read_links(self, engine, role=role)
-        opened = engine.read(cluster_graph(graph, self))
+        opened = engine.read(_cluster(graph, self))
         return ClusteredLinks(f"links from {graph.name}", opened.columns, opened.load, is_typed=graph.is_typed)
-
-
-class ClusteredLinks(Source):
-    """A clustering made of links, whose columns are always called `item` and `cluster`."""
 
 
 def table_of(source: Any) -> Any:
     """Return the table behind links, and any other source as it is: where it lives decides where to compute."""
     return source.table if isinstance(source, Links) else source
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Two items that were told apart, although a chain of other answers puts them together.
-
-    Args:
-        left: One of the items.
-        right: The other.
-        path: The items from the one to the other; each belongs with the next, by an answer.
-    """
-
-    left: Any
-    right: Any
-    path: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        """Say what contradicts what."""
-        return f"{short(self.left)} and {short(self.right)} although {' = '.join(map(short, self.path))}"
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Links between items that are numbered in the order of their ids.
-
-    Args:
-        name: Where they come from.
-        items: The ids, least first: Arrow, without repeats.
-        left: Number of the one item of each link.
-        right: Number of the other.
-        score: Of each link, if links have scores.
-        is_yes: Whether each link says that its items belong together, if links are answers.
-        is_typed: Whether the source tells numbers from text.
-    """
-
-    name: str
-    items: pa.Array
-    left: Nodes
-    right: Nodes
-    score: NDArray[np.float64] | None
-    is_yes: NDArray[np.bool_] | None
-    is_typed: bool
-
-    @property
-    def size(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    def ids(self, nodes: Iterable[int]) -> tuple[Any, ...]:
-        """Return the ids of some items."""
-        return tuple(self.items[int(node)].as_py() for node in nodes)
 
 
 def cluster_links(
@@ -189,110 +136,21 @@ def cluster_links(
         >>> pw.cluster_links([(3, 1, 0.9), (4, 3, 0.8), (5, 1, 0.2)], threshold=0.5).to_pydict()
         {'item': [1, 3, 4, 5], 'cluster': [1, 1, 1, 5]}
     """
-    from pointwise.engines import choose_engine
-
     given = Links(links, left, right, score, threshold, items, answer, contradictions)
     chosen = choose_engine(engine, (links, items))
     try:
-        return cluster_graph(read_links(given, chosen), given)
+        return _cluster(read_links(given, chosen), given)
     finally:
         if chosen is not engine:
             chosen.close()
 
 
-def cluster_graph(graph: Graph, links: Links) -> pa.Table:
-    """Cluster the items of a graph by the links that count."""
-    import pyarrow as pa
-
-    counts = _counting(graph, links)
-    left, right = (graph.left, graph.right) if counts is None else (graph.left[counts], graph.right[counts])
-    least = least_members(components(left, right, graph.size))
-    kept = _keep(graph, least, links.contradictions) if graph.is_yes is not None else None
-    table = pa.table({ITEM: graph.items, CLUSTER: graph.items.take(pa.array(least))})
-    return table if kept is None else table.filter(pa.array(kept))
-
-
-def _counting(graph: Graph, links: Links) -> NDArray[np.bool_] | None:
-    """Tell which links count; None if all do."""
-    if graph.score is None:
-        return graph.is_yes
-    if links.threshold is None:
-        raise UsageError("Links with a score need threshold=...: the least score of a link that counts.")
-    counts: NDArray[np.bool_] = graph.score >= links.threshold
-    return counts
-
-
-def components(left: NDArray[Any], right: NDArray[Any], size: int) -> Nodes:
-    """Number the connected components of a graph, one number per node."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(left), dtype=np.float64), (left, right)), shape=(size, size))
-    labels: Nodes = connected_components(graph, directed=False)[1]
-    return labels
-
-
-def least_members(labels: Nodes) -> Nodes:
-    """Return for every node the least node of its component."""
-    nodes = np.arange(len(labels), dtype=np.int32)
-    first = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int32)
-    first[labels[::-1]] = nodes[::-1]  # of several assignments the last one holds, which is that of the least node
-    return first[labels]
-
-
-def _keep(graph: Graph, least: Nodes, policy: Contradictions) -> NDArray[np.bool_] | None:
-    """Tell which items no contradiction touches; None if there is none.
-
-    Raises:
-        ContradictionError: There is one, and the policy does not say to drop it.
-    """
-    is_no = ~graph.is_yes  # type: ignore[operator]  # links are answers here
-    spoilt = np.flatnonzero(is_no & (least[graph.left] == least[graph.right]))
-    if not len(spoilt):
-        return None
-    if policy == "error":
-        found = tuple(_explain(graph, least, spoilt))
-        shown = "; ".join(str(contradiction) for contradiction in found[:EXAMPLES])
-        raise ContradictionError(
-            f"{format_count(len(found), 'answer')} of {graph.name} {'says' if len(found) == 1 else 'say'} no where a "
-            f"chain of yeses says yes: {shown}. Ask again about these pairs, or use contradictions='drop' to leave "
-            "out all items that they touch.",
-            found,
-        )
-    bad = np.zeros(graph.size, dtype=np.bool_)
-    bad[least[graph.left[spoilt]]] = True
-    return ~bad[least]
-
-
-def _explain(graph: Graph, least: Nodes, spoilt: NDArray[np.int64]) -> Iterator[Contradiction]:
-    """Find for every contradiction a shortest path of yeses, among the components that have one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    is_spoilt = np.isin(least, least[graph.left[spoilt]])
-    inside = np.flatnonzero(is_spoilt)
-    number = np.cumsum(is_spoilt) - 1
-    yes = np.flatnonzero(graph.is_yes & is_spoilt[graph.left])  # type: ignore[operator]
-    ends = (number[graph.left[yes]], number[graph.right[yes]])
-    matrix = coo_array((np.ones(len(yes)), ends), shape=(len(inside), len(inside))).tocsr()
-    order = np.lexsort((graph.right[spoilt], graph.left[spoilt]))
-    start, before = -1, np.empty(0, dtype=np.int32)
-    for link in spoilt[order]:
-        one, other = int(number[graph.left[link]]), int(number[graph.right[link]])
-        if one != start:
-            start, before = one, breadth_first_order(matrix, one, directed=False)[1]
-        path = [other]
-        while path[-1] != one:
-            path.append(int(before[path[-1]]))
-        ids = graph.ids(inside[path[::-1]])
-        yield Contradiction(ids[0], ids[-1], ids)
+def _cluster(graph: Graph, links: Links) -> pa.Table:
+    return cluster_graph(graph, threshold=links.threshold, contradictions=links.contradictions)
 
 
 def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     """Read pairs of items, number the items in the order of their ids, and check what links must hold."""
-    from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, match_ids
-    from pointwise.inputs.tables import Table
-
     source = _open(links, engine, role)
     is_by_place = links.left is None and links.right is None and not {LEFT, RIGHT} <= set(source.columns)
     links = _with_columns(links, source, role)
@@ -323,8 +181,6 @@ def _check_header(graph: Graph, source: Source, role: str) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from pointwise.inputs.tables import NUMBER, listed
-
     names = pa.array(source.columns, pa.large_string())
     is_item = pc.any(pc.is_in(names, value_set=graph.items.cast(pa.large_string()))).as_py()
     if is_item or any(re.fullmatch(NUMBER, name) for name in source.columns):
@@ -337,8 +193,6 @@ def _check_header(graph: Graph, source: Source, role: str) -> None:
 
 def _open(links: Links, engine: Engine, role: str) -> Source:
     """Open a table of links; unlike a clustering, a plain list holds pairs."""
-    from pointwise.inputs.tables import open_source
-
     table = links.table
     if isinstance(table, Source) or is_path(table) or is_spark_frame(table):
         return open_source(table, engine, role=role)
@@ -394,8 +248,6 @@ def _check_ends(links: Links, source: Source, role: str) -> None:
 
 
 def _require(source: Source, names: tuple[str, ...], role: str) -> None:
-    from pointwise.inputs.tables import require
-
     for name in names:
         require(source, name, role)
 
@@ -406,9 +258,6 @@ def _names(columns: Columns | None) -> tuple[str, ...]:
 
 def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[str, str]]:
     """Return the links as `left`, `right`, `score` and `answer`, and the kind of ids of either end."""
-    from pointwise.inputs.ids import id_expression, id_kind
-    from pointwise.inputs.reading import as_number
-
     ends = {LEFT: _names(links.left), RIGHT: _names(links.right)}
     columns = tuple(c for c in (*ends[LEFT], *ends[RIGHT], links.score, links.answer) if c is not None)
     frame = source.load(columns, text=columns)
@@ -424,9 +273,6 @@ def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[s
 
 def _read_items(items: Any, engine: Engine, *, width: int) -> Any:
     """Read items without links: a table that has them as `item` or as its only columns, or plain ids."""
-    from pointwise.inputs.reading import read_table
-    from pointwise.inputs.tables import open_source
-
     is_table = isinstance(items, Source) or is_path(items) or is_spark_frame(items)
     if not is_table and not hasattr(items, "columns") and not hasattr(items, "collect_schema"):
         import pyarrow as pa

@@ -13,8 +13,8 @@ from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT, given_name, insid
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_repeats, check_table, say_reserved
+from pointwise.inputs.graphs import ClusteredLinks
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.links import ClusteredLinks
 from pointwise.inputs.options import Columns, DistanceMissing, Options, UnassignedPolicy, has_header
 from pointwise.inputs.tables import (
     NUMBER,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -49,6 +50,14 @@ class Table:
         return replace(self, frame=frame)
 
 
+class Openable(ABC):
+    """What is not a table itself, but knows how to become one: links."""
+
+    @abstractmethod
+    def open(self, engine: Engine, *, role: str) -> Source:
+        """Return a table, read by an engine; `role` is what it is for, for messages."""
+
+
 def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) -> Source:
     """Find a source of any supported kind and name its columns.
 
@@ -65,9 +74,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
     try:
         if is_path(source):
             return engine.read(source, header=header)
-        from pointwise.inputs.links import Links
-
-        if isinstance(source, Links):
+        if isinstance(source, Openable):
             return source.open(engine, role=role)
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 

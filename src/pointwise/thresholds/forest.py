@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pointwise.inputs.links import Graph, Nodes, components
+from pointwise.inputs.graphs import Graph, Nodes, components
 
 Floats = NDArray[np.float64]
 

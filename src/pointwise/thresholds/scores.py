@@ -20,7 +20,7 @@ from pointwise.core.confusion import Confusion, Totals
 from pointwise.core.lifting import defined_weight
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
-from pointwise.inputs.links import Nodes
+from pointwise.inputs.graphs import Nodes
 from pointwise.labels.cells import Cells, Floats, cross_tabulate, measure_cells, sum_by_code
 from pointwise.labels.codes import Codes, Integers
 from pointwise.uncertainty.ends import COUNTED, FOURTH, SQUARE, VARIANCE

@@ -21,7 +21,8 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
-from pointwise.inputs.links import ClusteredLinks, Graph, Links, check_threshold, least_members, read_links, table_of
+from pointwise.inputs.graphs import ClusteredLinks, Graph, least_members
+from pointwise.inputs.links import Links, check_threshold, read_links, table_of
 from pointwise.inputs.options import CONFIDENCE, Columns, Missing, Outside, Unassigned
 from pointwise.inputs.tables import open_source
 from pointwise.labels.codes import Codes
