@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import pkgutil
 from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
+from importlib import import_module
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,6 +96,7 @@ RESULTS: dict[str, Make] = {
     "estimates": lambda *_: estimates(),
     "a gate of a diff": lambda *_: pw.gate_diff(diff(), minimum={"delta_precision": 0}, estimates=estimates()),
     "standing": lambda *_: look_at(diff().questions(20), pw.Judgements(())),
+    "a sweep": lambda *_: pw.sweep(ideal=IDEAL, links=[("a", "b", 0.9), ("d", "e", 0.8), ("g", "h", 0.4)]),
     "judges": lambda *_: agree([("ann", "p", "yes", 5), ("bob", "p", "no", None), ("ann", "q", "unsure", 7)]),
 }
 
@@ -134,6 +137,19 @@ def test_every_result_has_the_same_manners(make: Make, evaluation, comparison, t
     assert len(repr(result).splitlines()) > 2
     assert "<table>" in result._repr_html_()
     assert result.to_markdown().startswith("**")
+
+
+def kinds_of(result: type) -> set[type]:
+    """List the classes of results that are not made more special by others."""
+    special = result.__subclasses__()
+    return {kind for one in special for kind in kinds_of(one)} if special else {result}
+
+
+def test_every_kind_of_result_is_among_those_tried(evaluation, comparison):
+    for module in pkgutil.walk_packages(pw.__path__, "pointwise."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    assert kinds_of(Result) <= {type(make(evaluation, comparison)) for make in RESULTS.values()}
 
 
 def test_a_method_returns_one_type_whatever_its_arguments(evaluation):

@@ -21,28 +21,38 @@ if TYPE_CHECKING:
     from pointwise.core.confusion import Confusion
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
+    from pointwise.diffs.agreement import Agreement
+    from pointwise.diffs.changes import Changes
     from pointwise.diffs.diff import Diff, load_diff
     from pointwise.diffs.diffing import diff
+    from pointwise.diffs.estimates import Estimate
     from pointwise.diffs.estimation import Estimates
     from pointwise.diffs.explanations import ChangeExplanation
-    from pointwise.diffs.judgements import Judgements, read_judgements
-    from pointwise.diffs.questions import Questions, read_questions
+    from pointwise.diffs.impact import Impact
+    from pointwise.diffs.judgements import Judgement, Judgements, read_judgements
+    from pointwise.diffs.questions import Question, Questions, read_questions
+    from pointwise.diffs.standing import Standing
     from pointwise.engines import Engine, start_spark
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Check, Gate, gate, gate_diff
     from pointwise.inputs.links import Links, cluster_links
+    from pointwise.inputs.options import Sampling
     from pointwise.results import Result
     from pointwise.store.history import history
-    from pointwise.thresholds.sweeping import Sweep, sweep
+    from pointwise.text.drawing import Drawing
+    from pointwise.thresholds.sweeping import Choice, Sweep, sweep
     from pointwise.uncertainty.intervals import Interval
-    from pointwise.uncertainty.planning import Plan
+    from pointwise.uncertainty.planning import Need, Plan
     from pointwise.uncertainty.worksheets import Worksheet, sample_items
 
 __all__ = [
     "METRICS",
+    "Agreement",
     "ChangeExplanation",
+    "Changes",
     "Check",
+    "Choice",
     "ClusterExplanation",
     "Column",
     "Comparison",
@@ -50,15 +60,19 @@ __all__ = [
     "Coverage",
     "Diff",
     "DistanceMatrix",
+    "Drawing",
     "Engine",
+    "Estimate",
     "Estimates",
     "Evaluation",
     "Example",
     "Explanation",
     "Gate",
+    "Impact",
     "Interval",
     "ItemExplanation",
     "ItemSet",
+    "Judgement",
     "Judgements",
     "Kind",
     "Links",
@@ -66,15 +80,19 @@ __all__ = [
     "MetricTable",
     "Mistake",
     "Mistakes",
+    "Need",
     "Overall",
     "Part",
     "Plan",
     "PointwiseError",
+    "Question",
     "Questions",
     "Records",
     "Rest",
     "Result",
     "RunError",
+    "Sampling",
+    "Standing",
     "Sweep",
     "Worksheet",
     "__version__",
@@ -106,8 +124,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Agreement": "pointwise.diffs.agreement",
     "ChangeExplanation": "pointwise.diffs.explanations",
+    "Changes": "pointwise.diffs.changes",
     "Check": "pointwise.gates",
+    "Choice": "pointwise.thresholds.sweeping",
     "ClusterExplanation": "pointwise.answers.explanations",
     "Column": "pointwise.columns",
     "Comparison": "pointwise.comparison.comparison",
@@ -115,15 +136,19 @@ _HOMES = {
     "Coverage": "pointwise.core.coverage",
     "Diff": "pointwise.diffs.diff",
     "DistanceMatrix": "pointwise.comparison.distances",
+    "Drawing": "pointwise.text.drawing",
     "Engine": "pointwise.engines",
+    "Estimate": "pointwise.diffs.estimates",
     "Estimates": "pointwise.diffs.estimation",
     "Evaluation": "pointwise.evaluation",
     "Example": "pointwise.answers.records",
     "Explanation": "pointwise.answers.explanations",
     "Gate": "pointwise.gates",
+    "Impact": "pointwise.diffs.impact",
     "Interval": "pointwise.uncertainty.intervals",
     "ItemExplanation": "pointwise.answers.explanations",
     "ItemSet": "pointwise.answers.explanations",
+    "Judgement": "pointwise.diffs.judgements",
     "Judgements": "pointwise.diffs.judgements",
     "Kind": "pointwise.columns",
     "Links": "pointwise.inputs.links",
@@ -132,15 +157,19 @@ _HOMES = {
     "MetricTable": "pointwise.answers.tables",
     "Mistake": "pointwise.answers.mistake",
     "Mistakes": "pointwise.answers.mistakes",
+    "Need": "pointwise.uncertainty.planning",
     "Overall": "pointwise.answers.tables",
     "Part": "pointwise.answers.mistake",
     "Plan": "pointwise.uncertainty.planning",
     "PointwiseError": "pointwise.errors",
+    "Question": "pointwise.diffs.questions",
     "Questions": "pointwise.diffs.questions",
     "Records": "pointwise.answers.records",
     "Rest": "pointwise.answers.mistake",
     "Result": "pointwise.results",
     "RunError": "pointwise.errors",
+    "Sampling": "pointwise.inputs.options",
+    "Standing": "pointwise.diffs.standing",
     "Sweep": "pointwise.thresholds.sweeping",
     "Worksheet": "pointwise.uncertainty.worksheets",
     "charts": "pointwise",
@@ -166,8 +195,8 @@ _HOMES = {
     "read_judgements": "pointwise.diffs.judgements",
     "read_questions": "pointwise.diffs.questions",
     "sample_items": "pointwise.uncertainty.worksheets",
-    "sweep": "pointwise.thresholds.sweeping",
     "start_spark": "pointwise.engines",
+    "sweep": "pointwise.thresholds.sweeping",
 }
 """Where each public name lives. It is imported when it is first used, so that the command line starts quickly."""
 

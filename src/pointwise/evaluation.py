@@ -60,7 +60,7 @@ from pointwise.store.runs import (
 )
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, format_share, format_weight
+from pointwise.text.values import SHOWN_ROWS, format_count, format_metric, format_share, format_weight, listed
 from pointwise.uncertainty.bootstrap import RESAMPLES, bootstrap_values
 from pointwise.uncertainty.design import draw_up, read_sampling
 from pointwise.uncertainty.ends import check_confidence
@@ -618,7 +618,7 @@ def _known_metrics(manifest: RunManifest, folder: Path) -> tuple[Metric, ...]:
             unknown.append(name)
     if unknown:
         warnings.warn(
-            f"The run {str(folder)!r} has metrics that are not registered now and are left out: {', '.join(unknown)}. "
+            f"The run {str(folder)!r} has metrics that are not registered now and are left out: {listed(unknown)}. "
             "Import the module that registers them before loading.",
             stacklevel=3,
         )

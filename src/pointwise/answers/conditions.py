@@ -17,6 +17,7 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import inside
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
+from pointwise.text.values import listed, short
 
 _LONGEST = 10_000  # characters
 _DEEPEST = 40  # levels of `not` and parentheses: engines go down every level themselves
@@ -277,7 +278,7 @@ class _Reader:
             raise MissingColumnError(say_reserved(name))
         if name not in self.schema:
             raise MissingColumnError(
-                f"In {self.shown}: there is no column {name!r}. There are {', '.join(map(repr, self.schema))}."
+                f"In {self.shown}: there is no column {short(name)}. There are {listed(self.schema)}."
             )
         self.used.append(name)
         return name

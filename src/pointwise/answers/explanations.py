@@ -37,7 +37,7 @@ from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_value, format_weight
+from pointwise.text.values import format_count, format_value, format_weight, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -205,7 +205,7 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
     collect = evidence.engine.collect
     rows = collect(evidence.weighed_items().filter(nw.col(ITEM) == evidence.key(ITEM, item))).to_pylist()
     if not rows:
-        raise NotFoundError(f"Item {item!r} is not among the common items.")
+        raise NotFoundError(f"Item {short(item)} is not among the common items.")
     row = rows[0]
     same_ideal, same_actual = nw.col(IDEAL) == row[IDEAL], nw.col(ACTUAL) == row[ACTUAL]
     own = [m for m in shown if not m.means]
@@ -242,7 +242,7 @@ def explain_cluster(
     cells = evidence.measured(metrics).filter(nw.col(side) == evidence.key(side, cluster))
     total = only_row(evidence.lift(cells, (), metrics), evidence.engine)
     if not total[ITEMS]:
-        raise NotFoundError(f"There is no {kind} cluster {cluster!r} with common items.")
+        raise NotFoundError(f"There is no {kind} cluster {short(cluster)} with common items.")
     share = (nw.col(WEIGHT) / total[WEIGHT]).alias(SHARE)
     values = [m.name for m in metrics if not m.means]
     weights = [Column(name, Kind.WEIGHT) for name in (IDEAL_WEIGHT, ACTUAL_WEIGHT)]

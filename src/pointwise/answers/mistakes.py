@@ -25,7 +25,7 @@ from pointwise.errors import UsageError
 from pointwise.inputs.options import MistakeKind, MistakesBy, check_choice
 from pointwise.results import Result, as_table
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_metric
+from pointwise.text.values import format_metric, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -186,7 +186,7 @@ def find_mistakes(
     check_choice("kind", kind, MistakeKind)
     check_choice("by", by, MistakesBy)
     if limit < 1:
-        raise UsageError(f"limit={limit!r}: list at least one mistake.")
+        raise UsageError(f"limit={short(limit)}: list at least one mistake.")
     kinds = (OVER_MERGE, UNDER_MERGE) if kind == "both" else (kind,)
     metrics = find_metrics([_RATES[k] for k in kinds])
     evidence.sample.check(metrics)

@@ -14,6 +14,7 @@ from pointwise.answers.conditions import parse_condition
 from pointwise.columns import ACTUAL_ITEMS, IDEAL_ITEMS, RESERVED, inside
 from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
+from pointwise.text.values import listed, short
 
 BANDS = (1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
 """Where bands of cluster sizes begin."""
@@ -108,7 +109,7 @@ def say_what_to_slice_by(schema: Mapping[str, Any]) -> str:
 
 def _columns(schema: Mapping[str, Any]) -> str:
     return (
-        f"there are {', '.join(map(repr, (*schema, *SIZES)))}. More columns come from attributes=..., a table of items "
+        f"there are {listed((*schema, *SIZES))}. More columns come from attributes=..., a table of items "
         "and their attributes."
     )
 
@@ -116,8 +117,8 @@ def _columns(schema: Mapping[str, Any]) -> str:
 def _unknown(name: str, schema: Mapping[str, Any]) -> str:
     if name.lower() in RESERVED:
         return say_reserved(name)
-    columns = _columns(schema)
-    return f"There is no column {name!r} to slice by.{_hint(name, [*schema, *SIZES])} {columns[0].upper()}{columns[1:]}"
+    columns, hint = _columns(schema), _hint(name, [*schema, *SIZES])
+    return f"There is no column {short(name)} to slice by.{hint} {columns[0].upper()}{columns[1:]}"
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
@@ -132,9 +133,9 @@ def check_columns(names: Sequence[str], schema: Mapping[str, Any]) -> None:
         MissingColumnError: The message says which there are.
     """
     for name in (name for name in names if name not in schema):
-        there = f"There are {', '.join(map(repr, schema))}." if schema else "Nothing is known about the items."
+        there = f"There are {listed(schema)}." if schema else "Nothing is known about the items."
         raise MissingColumnError(
-            f"There is no column {name!r} to show.{_hint(name, list(schema))} {there} More columns come from "
+            f"There is no column {short(name)} to show.{_hint(name, list(schema))} {there} More columns come from "
             "attributes=..., a table of items and their attributes."
         )
 

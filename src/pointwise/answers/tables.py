@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -27,7 +28,7 @@ from pointwise.columns import (
     with_ends,
 )
 from pointwise.core.lifting import columns_of
-from pointwise.core.metrics import Metric, find_metric
+from pointwise.core.metrics import METRICS, Better, Metric, find_metric, name_of
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count
@@ -36,7 +37,7 @@ from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.results import Result, write_frame
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, format_weight, name_interval
+from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, format_weight, listed, name_interval, short
 from pointwise.uncertainty.intervals import Interval
 from pointwise.uncertainty.verdict import ENOUGH, TOO_FEW
 
@@ -109,8 +110,8 @@ class MetricTable(Result):
 
     def head(self, limit: int = SHOWN_ROWS) -> MetricTable:
         """Keep the first rows."""
-        if limit < 0:
-            raise UsageError(f"A table cannot be cut to {limit} rows.")
+        if not isinstance(limit, Integral) or limit < 0:
+            raise UsageError(f"A table cannot be cut to {short(limit)} rows.")
         return replace(self, limit=limit if self.limit is None else min(limit, self.limit))
 
     def where(self, condition: str | nw.Expr) -> MetricTable:
@@ -126,16 +127,17 @@ class MetricTable(Result):
         released = table.frame.drop(*hidden).rename(given).filter(condition)
         return replace(table, frame=released.rename({name: own for own, name in given.items()}))
 
-    def worst(self, metric: str, limit: int = SHOWN_ROWS) -> MetricTable:
+    def worst(self, metric: str | Metric, limit: int = SHOWN_ROWS) -> MetricTable:
         """Keep the rows with the worst values of a metric; of equal ones, the heaviest."""
         return self._ranked(metric, limit, worst=True)
 
-    def best(self, metric: str, limit: int = SHOWN_ROWS) -> MetricTable:
+    def best(self, metric: str | Metric, limit: int = SHOWN_ROWS) -> MetricTable:
         """Keep the rows with the best values of a metric; of equal ones, the heaviest."""
         return self._ranked(metric, limit, worst=False)
 
-    def _ranked(self, metric: str, limit: int, *, worst: bool) -> MetricTable:
-        better = find_metric(metric).better
+    def _ranked(self, chosen: str | Metric, limit: int, *, worst: bool) -> MetricTable:
+        metric = name_of(chosen)
+        better = self._better(metric)
         if better is None:
             raise UsageError(
                 f"{metric!r} has no direction, so it has no worst or best; sort(...) orders a table by it."
@@ -146,11 +148,16 @@ class MetricTable(Result):
         table = defined.sort(WEIGHT, descending=True).sort(metric, descending=worst == (better == "lower"))
         return table.head(limit)
 
+    def _better(self, metric: str) -> Better | None:
+        """Return the direction of a metric; those of a diff, which are not in the metric table, have none."""
+        is_known = metric in METRICS or not any(c.name == metric and c.kind is Kind.METRIC for c in self.described)
+        return find_metric(metric).better if is_known else None
+
     def _own(self, column: str) -> str:
         """Return what the frame calls a column: one of a user's tables has another name inside."""
         found = next((known for known in self.described if known.name == column), None)
         if found is None:
-            raise MissingColumnError(f"This table has no column {column!r}. It has {', '.join(self.columns)}.")
+            raise MissingColumnError(f"This table has no column {short(column)}. It has {listed(self.columns)}.")
         return found.own
 
     def _cut(self) -> MetricTable:
@@ -232,10 +239,9 @@ class Overall(Result):
     sample: Sample = field(default=UNKNOWN, compare=False)
     find_least: Callable[[], Mapping[str, float]] = field(default=dict, compare=False)
 
-    def __getitem__(self, metric: str) -> float:
+    def __getitem__(self, metric: str | Metric) -> float:
         """Return the value of a metric."""
-        self._require(metric)
-        value = self.values[metric]
+        value = self.values[self._known(metric)]
         return float("nan") if value is None else value
 
     @LateProperty
@@ -243,19 +249,22 @@ class Overall(Result):
         """Where each metric may lie, computed when first asked for; empty if intervals were turned off."""
         return self.find_intervals() if self.find_intervals else {}
 
-    def interval(self, metric: str) -> Interval:
+    def interval(self, metric: str | Metric) -> Interval:
         """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
-        self._require(metric)
+        name = self._known(metric)
         is_complete = self.sample.is_complete
         why = "the truth is complete, so values are exact" if is_complete else "intervals were turned off"
-        return self.intervals.get(metric, Interval(None, None, 0, reason=why))
+        return self.intervals.get(name, Interval(None, None, 0, reason=why))
 
-    def _require(self, metric: str) -> None:
-        if metric not in self.values:
+    def _known(self, metric: str | Metric) -> str:
+        name = name_of(metric)
+        if name not in self.values:
+            find_metric(name)
             shown = ", ".join(self.values)
             raise NotFoundError(
-                f"{metric!r} was not asked for; there are {shown}. Use evaluation.with_metrics({metric!r})."
+                f"{short(name)} was not asked for; there are {shown}. Use evaluation.with_metrics({short(name)})."
             )
+        return name
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Return all numbers by name, without the intervals."""

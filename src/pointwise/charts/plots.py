@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise.charts import circles, flows, quality, variants
 from pointwise.charts.style import ChartRow, LayeredChart
+from pointwise.core.metrics import Metric
 from pointwise.engines.turns import in_turn
 from pointwise.text.values import SHOWN_ROWS
 
@@ -35,7 +36,7 @@ class EvaluationPlots:
         """Draw clusters as bubbles, precision against recall, area by weight."""
         return quality.clusters(self.evaluation, side=side, limit=limit)
 
-    def slices(self, spec: Any, *, metric: str | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:
+    def slices(self, spec: Any, *, metric: str | Metric | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:
         """Draw slices as dots with intervals."""
         return quality.slices(self.evaluation, spec, metric=metric, limit=limit)
 
@@ -63,7 +64,7 @@ class ComparisonPlots:
         self,
         spec: Any,
         *,
-        metric: str | None = None,
+        metric: str | Metric | None = None,
         experiment: str | None = None,
         baseline: str | None = None,
         limit: int = SHOWN_ROWS,
@@ -76,7 +77,7 @@ class ComparisonPlots:
     def movers(
         self,
         *,
-        metric: str | None = None,
+        metric: str | Metric | None = None,
         experiment: str | None = None,
         baseline: str | None = None,
         limit: int = SHOWN_ROWS,

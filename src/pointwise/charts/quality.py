@@ -31,7 +31,7 @@ from pointwise.charts.style import (
     shorten,
 )
 from pointwise.columns import ACTUAL, COST, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
-from pointwise.core.metrics import find_metrics
+from pointwise.core.metrics import Metric, find_metrics, name_of
 from pointwise.pages.excerpts import bin_weights, costly_clusters
 from pointwise.text.values import (
     SHOWN_ROWS,
@@ -294,7 +294,9 @@ def _cost_row(what: Mistake | Change, name: str, kind: str) -> dict[str, Any]:
     return told | {"name": name, "kind": kind, "cost": what.cost}
 
 
-def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, limit: int = SHOWN_ROWS) -> LayeredChart:
+def slices(
+    evaluation: Evaluation, spec: Any, *, metric: str | Metric | None = None, limit: int = SHOWN_ROWS
+) -> LayeredChart:
     """Draw slices as dots with intervals, the overall value as a dashed line.
 
     Args:
@@ -305,7 +307,7 @@ def slices(evaluation: Evaluation, spec: Any, *, metric: str | None = None, limi
     """
     table = spec if isinstance(spec, MetricTable) else evaluation.by_slice(spec)
     total, found = len(table), table.head(limit).to_dicts()
-    name = metric or _most_varied([m.name for m in evaluation.metrics], found)
+    name = name_of(metric) if metric else _most_varied([m.name for m in evaluation.metrics], found)
     rows = [_slice_row(row, table.drawn_keys, name) for row in found]
     what = ", ".join(table.drawn_keys).replace("_", " ")
     shown = f"the {len(rows)} heaviest of {total:,} slices; " if total > len(rows) else ""

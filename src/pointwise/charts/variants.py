@@ -48,6 +48,7 @@ from pointwise.columns import (
     Kind,
     name_part,
 )
+from pointwise.core.metrics import Metric, name_of
 from pointwise.errors import UsageError
 from pointwise.store.history import history as list_runs
 from pointwise.text.values import (
@@ -57,7 +58,9 @@ from pointwise.text.values import (
     format_metric,
     format_share,
     format_value,
+    listed,
     name_interval,
+    short,
 )
 from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, WORSE
 
@@ -74,7 +77,7 @@ def deltas(
     comparison: Comparison,
     spec: Any,
     *,
-    metric: str | None = None,
+    metric: str | Metric | None = None,
     experiment: str | None = None,
     baseline: str | None = None,
     limit: int = SHOWN_ROWS,
@@ -89,7 +92,7 @@ def deltas(
         baseline: What it is measured against.
         limit: How many slices to draw: the heaviest.
     """
-    name = metric or comparison.metrics[0].name
+    name = name_of(metric or comparison.metrics[0])
     table = spec
     if not isinstance(spec, MetricTable):
         table = comparison.by_slice(spec, experiment=experiment, baseline=baseline, metrics=[name])
@@ -164,7 +167,7 @@ def _delta_row(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 def movers(
     comparison: Comparison,
     *,
-    metric: str | None = None,
+    metric: str | Metric | None = None,
     experiment: str | None = None,
     baseline: str | None = None,
     limit: int = SHOWN_ROWS,
@@ -178,7 +181,7 @@ def movers(
         baseline: What it is measured against.
         limit: How many to draw of each.
     """
-    name = metric or comparison.metrics[0].name
+    name = name_of(metric or comparison.metrics[0])
     pair = {EXPERIMENT: experiment, BASELINE: baseline}
     gains = comparison.gains(name, limit, **pair).to_dicts()
     losses = comparison.losses(name, limit, **pair).to_dicts()
@@ -391,6 +394,6 @@ def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> 
     chosen = list(names) if names is not None else known[:_MOST_VARIANTS]
     unknown = [name for name in chosen if name not in known]
     if unknown:
-        raise UsageError(f"There is no clustering {unknown[0]!r} in this matrix. It has {', '.join(known)}.")
+        raise UsageError(f"There is no clustering {short(unknown[0])} in this matrix. It has {listed(known)}.")
     places = [known.index(name) for name in chosen]
     return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [shorten(name, 24) for name in chosen]

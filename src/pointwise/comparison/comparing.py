@@ -22,7 +22,7 @@ from pointwise.inputs.links import table_of
 from pointwise.inputs.options import CONFIDENCE, Columns, Missing, On, Outside, Unassigned, check_choice, has_header
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
-from pointwise.text.values import format_count, format_share
+from pointwise.text.values import format_count, format_share, listed, short
 from pointwise.uncertainty.ends import check_confidence
 
 
@@ -151,7 +151,7 @@ def _check_variants(variants: Any, baseline: str | None) -> None:
     if not variants:
         raise UsageError("There is nothing to compare: variants=... names no clustering.")
     if baseline is not None and baseline not in variants:
-        raise NotFoundError(f"The baseline {baseline!r} is not among the variants {', '.join(map(repr, variants))}.")
+        raise NotFoundError(f"The baseline {short(baseline)} is not among the variants {listed(variants)}.")
 
 
 def _evaluate_all(

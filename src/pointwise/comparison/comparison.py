@@ -84,7 +84,7 @@ from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, now, w
 from pointwise.store.places import find_place, stored_folder
 from pointwise.text.notebook import draw_notes
 from pointwise.text.terminal import wrap
-from pointwise.text.values import MISSING, SHOWN_ROWS
+from pointwise.text.values import MISSING, SHOWN_ROWS, listed, short
 from pointwise.uncertainty.bootstrap import RESAMPLES
 from pointwise.uncertainty.intervals import Interval, lift_collected, vary_sums
 from pointwise.uncertainty.planning import Difference, Plan, plan_differences
@@ -128,8 +128,8 @@ class Comparison:
         try:
             return self.evaluations[name]
         except KeyError:
-            known = ", ".join(map(repr, self.evaluations))
-            raise NotFoundError(f"There is no variant {name!r}. There are {known}.") from None
+            known = listed(self.evaluations)
+            raise NotFoundError(f"There is no variant {short(name)}. There are {known}.") from None
 
     @property
     def variants(self) -> list[str]:
@@ -195,7 +195,7 @@ class Comparison:
         """Shares of the weight, if they say nothing that shares of the items do not."""
         return () if any(e.coverage.is_weighted for e in self.evaluations.values()) else WEIGHT_SHARES
 
-    def delta(self, metric: str, *, experiment: str | None = None, baseline: str | None = None) -> float:
+    def delta(self, metric: str | Metric, *, experiment: str | None = None, baseline: str | None = None) -> float:
         """Return how much one variant's overall value of a metric exceeds another's."""
         pair = self._one_pair(experiment, baseline)
         return self[pair.experiment].overall[metric] - self[pair.baseline].overall[metric]
@@ -300,22 +300,32 @@ class Comparison:
         return self._paired_table("Items", pair_items, ITEM_COLUMNS, self._pairs(experiment, baseline), chosen)
 
     def losses(
-        self, metric: str, limit: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+        self,
+        metric: str | Metric,
+        limit: int = SHOWN_ROWS,
+        *,
+        experiment: str | None = None,
+        baseline: str | None = None,
     ) -> MetricTable:
         """Show the ideal clusters that cost the experiment most, compared with the baseline."""
         return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=True)
 
     def gains(
-        self, metric: str, limit: int = SHOWN_ROWS, *, experiment: str | None = None, baseline: str | None = None
+        self,
+        metric: str | Metric,
+        limit: int = SHOWN_ROWS,
+        *,
+        experiment: str | None = None,
+        baseline: str | None = None,
     ) -> MetricTable:
         """Show the ideal clusters that the experiment gains most from, compared with the baseline."""
         return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=False)
 
-    def _movers(self, metric: str, limit: int, pair: Pair, *, losses: bool) -> MetricTable:
+    def _movers(self, metric: str | Metric, limit: int, pair: Pair, *, losses: bool) -> MetricTable:
         found = find_metric(metric)
         if found.better is None or found.means:
-            raise UsageError(f"A cluster has no gain or loss of {metric!r}. Use by_ideal_cluster().")
-        column = name_part(metric, CONTRIBUTION)
+            raise UsageError(f"A cluster has no gain or loss of {found.name!r}. Use by_ideal_cluster().")
+        column = name_part(found.name, CONTRIBUTION)
         downwards = losses == (found.better == "lower")
         # What rounding leaves of no change at all is in proportion to the share of the weight.
         least = nw.col(SHARE) * _ROUNDING
@@ -525,7 +535,7 @@ class Comparison:
     def _one_pair(self, experiment: str | None, baseline: str | None) -> Pair:
         pairs = self._pairs(experiment, baseline)
         if len(pairs) != 1:
-            known = ", ".join(map(repr, self.evaluations))
+            known = listed(self.evaluations)
             raise UsageError(f"Say which two to compare: experiment=..., baseline=... of {known}.")
         return pairs[0]
 

@@ -26,7 +26,7 @@ from pointwise.inputs.tables import Table
 from pointwise.inputs.unassigned import ALONE
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count
+from pointwise.text.values import format_count, listed, short
 
 SetDistance = Callable[[Confusion], Any]
 
@@ -183,7 +183,7 @@ class DistanceMatrix(Result):
         """Return the distance of two clusterings."""
         for name in pair:
             if name not in self.names:
-                raise NotFoundError(f"There is no clustering {name!r}. There are {', '.join(map(repr, self.names))}.")
+                raise NotFoundError(f"There is no clustering {short(name)}. There are {listed(self.names)}.")
         return float(self.values[self.names.index(pair[0]), self.names.index(pair[1])])
 
     @property
@@ -225,7 +225,7 @@ def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
     if callable(by):
         return by, getattr(by, "__name__", "a function")
     if by not in DISTANCES:
-        raise UsageError(f"by={by!r} is not one of {', '.join(map(repr, DISTANCES))}.")
+        raise UsageError(f"by={short(by)} is not one of {', '.join(map(repr, DISTANCES))}.")
     return DISTANCES[by], by
 
 

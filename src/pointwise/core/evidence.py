@@ -24,6 +24,7 @@ from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.ids import join_id
 from pointwise.inputs.reading import with_columns
 from pointwise.inputs.tables import Table
+from pointwise.text.values import short
 
 
 def establish(
@@ -197,7 +198,9 @@ class Evidence:
         try:
             return _whole(value)
         except (TypeError, ValueError, OverflowError):
-            raise NotFoundError(f"There is no {column.replace('_', ' ')} {value!r}: ids are integers here.") from None
+            raise NotFoundError(
+                f"There is no {column.replace('_', ' ')} {short(value)}: ids are integers here."
+            ) from None
 
 
 def _whole(value: Any) -> int:

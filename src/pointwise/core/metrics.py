@@ -308,16 +308,16 @@ DEFAULT_METRICS = ("precision", "recall", "f1", "jaccard_distance")
 
 _NAME = re.compile(r"[^\W\d_][^\W_]*(_[^\W_]+)*")
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
-_LONGEST_NAME = 60  # of a metric in a message
 _LEAST_BETA = 0.001  # beyond this and its inverse, only one of precision and recall is left
 
 
-def find_metric(name: str) -> Metric:
+def find_metric(chosen: str | Metric) -> Metric:
     """Look up a metric by name; `f2` or `f0.5` is the F-measure with that beta.
 
     Raises:
         UnknownMetricError: No metric has that name.
     """
+    name = name_of(chosen)
     if name in METRICS:
         return METRICS[name]
     beta = _F_BETA.fullmatch(name)
@@ -325,8 +325,7 @@ def find_metric(name: str) -> Metric:
         return _f_beta(name, float(beta[1]))
     near = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "`pointwise metrics` lists them."
-    shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    raise UnknownMetricError(f"There is no metric {shown!r}. {hint}")
+    raise UnknownMetricError(f"There is no metric {short(name)}. {hint}")
 
 
 Metrics = str | Metric | Iterable[str | Metric]
@@ -335,15 +334,15 @@ Metrics = str | Metric | Iterable[str | Metric]
 
 def find_metrics(chosen: Metrics | None) -> tuple[Metric, ...]:
     """Look up several metrics, each once, in the order given; None gives the default ones."""
-    if isinstance(chosen, (str, Metric)):
-        chosen = [chosen]
-    names = DEFAULT_METRICS if chosen is None else dict.fromkeys(map(_name_of, chosen))
+    if not isinstance(chosen, Iterable) or isinstance(chosen, str):
+        chosen = None if chosen is None else [chosen]
+    names = DEFAULT_METRICS if chosen is None else dict.fromkeys(map(name_of, chosen))
     if not names:
         raise UsageError("No metric was chosen. Name at least one, or leave `metrics` out.")
     return tuple(find_metric(name) for name in names)
 
 
-def _name_of(chosen: Any) -> str:
+def name_of(chosen: Any) -> str:
     """Return the name of what stands for a metric: itself, or the metric that is registered under its name."""
     if isinstance(chosen, Metric):
         registered = METRICS.get(chosen.name, chosen)  # that of a beta is made anew whenever it is asked for
@@ -351,7 +350,7 @@ def _name_of(chosen: Any) -> str:
             raise UsageError(f"The metric {chosen.name!r} is not the one of that name. Register it with pw.metric.")
         return chosen.name
     if not isinstance(chosen, str):
-        raise UsageError(f"metrics=... takes names and metrics, not {short(chosen)}.")
+        raise UsageError(f"A metric is chosen by its name or by itself, not by {short(chosen)}.")
     return chosen
 
 

@@ -35,7 +35,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_interval, format_key, name_interval
+from pointwise.text.values import format_count, format_interval, format_key, name_interval, short
 
 OVERALL = "overall"
 
@@ -67,7 +67,7 @@ class Estimates(Result):
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of a number for all items."""
         if metric not in self.overall:
-            raise NotFoundError(f"There is no estimate {metric!r}. There are {', '.join(self.overall)}.")
+            raise NotFoundError(f"There is no estimate {short(metric)}. There are {', '.join(self.overall)}.")
         return self.overall[metric]
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from pointwise.diffs.names import BASELINE_CLUSTER, EXPERIMENT_CLUSTER, in_words
 from pointwise.errors import NotFoundError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_metric, format_weight
+from pointwise.text.values import format_count, format_metric, format_weight, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +148,7 @@ def explain_change(
     try:
         found = explain_cluster(evidence, side, key, metrics, limit=limit)
     except NotFoundError:
-        raise NotFoundError(f"There is no {subject.replace('_', ' ')} {key!r} with items of the diff.") from None
+        raise NotFoundError(f"There is no {subject.replace('_', ' ')} {short(key)} with items of the diff.") from None
     return ChangedCluster(
         subject=subject,
         key=found.key,

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from pointwise.engines.base import Engine, Source, is_spark_frame
 from pointwise.errors import EngineError, UsageError
+from pointwise.text.values import short
 
 __all__ = ["MOST_THREADS", "Engine", "EngineName", "Source", "choose_engine", "start_engine", "start_spark"]
 
@@ -28,7 +29,7 @@ def start_engine(*, memory_limit: str | None = None, threads: int | None = None)
     from pointwise.engines.duckdb import DuckDBEngine
 
     if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"threads={threads!r} must lie between 1 and {MOST_THREADS:,}.")
+        raise UsageError(f"threads={short(threads)} must lie between 1 and {MOST_THREADS:,}.")
     return DuckDBEngine(memory_limit=memory_limit, threads=threads)
 
 
@@ -70,7 +71,7 @@ def choose_engine(
             )
         return engine
     if engine not in (None, *get_args(EngineName)):
-        raise UsageError(f"engine={engine!r} is not one of {', '.join(map(repr, get_args(EngineName)))}.")
+        raise UsageError(f"engine={short(engine)} is not one of {', '.join(map(repr, get_args(EngineName)))}.")
     frame = next((source for source in sources if is_spark_frame(source)), None)
     if engine == "duckdb" or (engine is None and frame is None):
         return start_engine(memory_limit=memory_limit, threads=threads)

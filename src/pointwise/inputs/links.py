@@ -28,8 +28,8 @@ from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
 from pointwise.inputs.options import Columns, Contradictions, check_choice
 from pointwise.inputs.reading import as_number, read_table
-from pointwise.inputs.tables import NUMBER, Openable, Table, listed, open_source, require
-from pointwise.text.values import format_count, short
+from pointwise.inputs.tables import NUMBER, Openable, Table, open_source, require
+from pointwise.text.values import format_count, listed, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,8 +222,9 @@ def _with_columns(links: Links, source: Source, role: str) -> Links:
     score = links.score
     if score is None and links.threshold is not None:
         if SCORE not in source.columns:
-            listed = ", ".join(map(repr, source.columns))
-            raise MissingColumnError(f"The {role} ({source.name}) need score=... for the threshold: one of {listed}.")
+            raise MissingColumnError(
+                f"The {role} ({source.name}) need score=... for the threshold: one of {listed(source.columns)}."
+            )
         score = SCORE
     for name in (score, links.answer):
         _require(source, (name,) if name else (), role)
@@ -235,7 +236,7 @@ def _with_columns(links: Links, source: Source, role: str) -> Links:
     if links.left is not None or links.right is not None or len(found) != _PAIR:
         raise MissingColumnError(
             f"The {role} ({source.name}) need left=... and right=...: the columns of the two items of a link, of "
-            f"{', '.join(map(repr, source.columns))}."
+            f"{listed(source.columns)}."
         )
     return replace(links, left=found[0], right=found[1], score=score)
 
@@ -244,7 +245,7 @@ def _check_ends(links: Links, source: Source, role: str) -> None:
     left, right = _names(links.left), _names(links.right)
     _require(source, (*left, *right), role)
     if not left or len(left) != len(right) or left == right:
-        raise UsageError(f"left={left!r} and right={right!r} must be as many columns, and not the same.")
+        raise UsageError(f"left={short(left)} and right={short(right)} must be as many columns, and not the same.")
 
 
 def _require(source: Source, names: tuple[str, ...], role: str) -> None:
@@ -360,5 +361,5 @@ def check_threshold(threshold: float) -> float:
         or not isinstance(threshold, (int, float, np.number))
         or not math.isfinite(threshold)
     ):
-        raise UsageError(f"threshold={threshold!r} is not a finite number.")
+        raise UsageError(f"threshold={short(threshold)} is not a finite number.")
     return float(threshold)

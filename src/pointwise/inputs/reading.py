@@ -25,12 +25,11 @@ from pointwise.inputs.tables import (
     check_not_pairs,
     cluster_columns,
     item_columns,
-    listed,
     open_source,
     require,
 )
 from pointwise.inputs.unassigned import FILL_IN, assign, check_unassigned, check_unnamed_labels, reserved_ids
-from pointwise.text.values import short
+from pointwise.text.values import listed, short
 
 
 @dataclass(frozen=True)

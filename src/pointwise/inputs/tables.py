@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -18,12 +18,11 @@ from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import InputError, MissingColumnError, SourceError, UsageError
 from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, Columns
-from pointwise.text.values import short
+from pointwise.text.values import MOST_LISTED, listed, short
 
 NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 """A number, as text."""
 
-_MOST_COLUMNS = 12  # that a message names
 _SIDES = {f"{side} clustering": sides for sides in (IDEAL_AND_ACTUAL, BASELINE_AND_EXPERIMENT) for side in sides}
 
 
@@ -85,7 +84,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         return opened if table is source else replace(opened, name=f"a {type(source).__name__}", labels=labels)
     except (InputError, UsageError) as error:
         is_name = role == "weights" and isinstance(source, str) and not Path(source).suffix
-        hint = f" If {source!r} is a column to weigh by, say weight={source!r}." if is_name else ""
+        hint = f" If {short(source)} is a column to weigh by, say weight={short(source)}." if is_name else ""
         raise type(error)(f"The {role}: {error}{hint}") from error
 
 
@@ -126,7 +125,7 @@ def check_not_pairs(source: Source, role: str) -> None:
     """
     if ITEM in source.columns or CLUSTER in source.columns:
         return
-    for one, other in combinations(source.columns[:_MOST_COLUMNS], 2):
+    for one, other in combinations(source.columns[:MOST_LISTED], 2):
         if _say_pair(one, other):
             raise InputError(
                 f"The {role} ({source.name}) has the columns {one!r} and {other!r}, which look like pairs of "
@@ -227,9 +226,3 @@ def require(source: Source, name: str, role: str, parameter: str = "") -> None:
     raise MissingColumnError(
         f"The {role} ({source.name}) has no column {short(name)}. It has {listed(source.columns)}.{hint}"
     )
-
-
-def listed(names: Sequence[str], most: int = _MOST_COLUMNS) -> str:
-    """Name some columns, the way they are written in Python."""
-    shown = ", ".join(short(n) for n in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

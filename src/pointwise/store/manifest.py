@@ -23,6 +23,7 @@ from pointwise.engines.files import opened, say_why
 from pointwise.errors import NotFoundError, PointwiseError, RunError
 from pointwise.inputs.options import DiffOn, On, Options
 from pointwise.store.shapes import ShapeError, read_shape
+from pointwise.text.values import listed
 
 FORMAT_VERSION = 2
 _FIRST_FORMAT = 1  # of pointwise 0.1, whose manifests have no checksum of their own
@@ -400,7 +401,7 @@ def _check_kind(folder: Path, wanted: Kind) -> None:
 
 def _runs_inside(folder: Path) -> str:
     runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN.file}"))
-    return f", or at one of the runs inside: {', '.join(map(repr, runs))}" if runs else ""
+    return f", or at one of the runs inside: {listed(runs)}" if runs else ""
 
 
 def _understand(content: Any, manifest: type[M]) -> M:

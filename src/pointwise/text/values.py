@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from pointwise.columns import Column, Kind
+
+MOST_LISTED = 12
+"""How many of a user's names a message lists."""
 
 SHOWN_ROWS = 20
 """How many rows people see unless they say otherwise."""
@@ -135,6 +138,18 @@ def shorten(value: Any, longest: int) -> str:
     """
     text = " ".join(str(value).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def listed(values: Iterable[Any], *, most: int = MOST_LISTED) -> str:
+    """Write some values the way Python does, and how many more there are.
+
+    Example:
+        >>> listed(["a", "b", "c"], most=2)
+        "'a', 'b' and 1 more"
+    """
+    every = list(values)
+    shown = ", ".join(map(short, every[:most]))
+    return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
 
 
 def _format_whole(value: float) -> str:

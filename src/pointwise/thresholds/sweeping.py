@@ -15,7 +15,7 @@ from pointwise.answers.tables import MetricTable, metric_columns
 from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, WEIGHT, Column, Kind, undrawn
 from pointwise.core.arithmetic import Program
 from pointwise.core.lifting import find_averages
-from pointwise.core.metrics import Metric, find_metric, find_metrics
+from pointwise.core.metrics import Metric, find_metric, find_metrics, name_of
 from pointwise.core.sample import EXPANSION, REST, STRATUM
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import from_rows
@@ -29,7 +29,7 @@ from pointwise.labels.codes import Codes
 from pointwise.progress import phase
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_metric
+from pointwise.text.values import format_count, format_metric, listed, short
 from pointwise.thresholds.forest import Forest, grow_forest, reaching
 from pointwise.thresholds.scores import Design, Truth, score
 from pointwise.uncertainty.ends import lifting, run
@@ -161,7 +161,7 @@ def sweep(
 def choose_thresholds(given: int | Sequence[float], forest: Forest) -> list[float]:
     """Return thresholds, greatest first: those given, or so many quantiles of the scores in the forest."""
     if isinstance(given, bool) or (isinstance(given, int) and given < 1) or isinstance(given, (float, str)):
-        raise UsageError(f"thresholds={given!r} is neither a number of thresholds nor a list of them.")
+        raise UsageError(f"thresholds={short(given)} is neither a number of thresholds nor a list of them.")
     if isinstance(given, int):
         shares = np.linspace(0, 1, given) if given > 1 else [0.5]
         found = np.quantile(forest.score, shares, method="inverted_cdf") if len(forest.score) else [0.0]
@@ -317,7 +317,7 @@ class Choice:
     def __getitem__(self, column: str) -> Any:
         """Return a value of the row, such as that of a metric."""
         if column not in self.values:
-            raise NotFoundError(f"There is no {column!r} here. There are {', '.join(self.values)}.")
+            raise NotFoundError(f"There is no {short(column)} here. There are {listed(self.values)}.")
         return self.values[column]
 
 
@@ -335,7 +335,7 @@ class Sweep(Result):
     metrics: tuple[Metric, ...]
     linked: Linked
 
-    def best(self, metric: str = "f1", **least: float) -> Choice:
+    def best(self, metric: str | Metric = "f1", **least: float) -> Choice:
         """Choose the threshold with the best value of a metric; of equally good ones the greatest.
 
         Args:
@@ -346,12 +346,13 @@ class Sweep(Result):
         Raises:
             NotFoundError: No threshold reaches it; the message says how far the best one gets.
         """
-        rows = [row for row in self.rows if row[self._known(metric)] is not None]
+        chosen = self._known(name_of(metric))
+        rows = [row for row in self.rows if row[chosen] is not None]
         for name, bound in least.items():
             rows = self._reaching(rows, name, bound)
         if not rows:
-            raise NotFoundError(f"{metric} is undefined at every threshold.")
-        best = max(rows, key=lambda row: (self._gain(metric, row[metric]), row[THRESHOLD]))
+            raise NotFoundError(f"{chosen} is undefined at every threshold.")
+        best = max(rows, key=lambda row: (self._gain(chosen, row[chosen]), row[THRESHOLD]))
         return Choice(best[THRESHOLD], best, tuple(m.name for m in self.metrics))
 
     def _reaching(self, rows: list[dict[str, Any]], name: str, bound: float) -> list[dict[str, Any]]:
@@ -370,7 +371,7 @@ class Sweep(Result):
         if metric not in names:
             find_metric(metric)
             raise NotFoundError(
-                f"{metric!r} was not asked for; there are {', '.join(names)}. Ask for it with metrics=[...]."
+                f"{metric!r} was not asked for; there are {listed(names)}. Ask for it with metrics=[...]."
             )
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no direction, so no threshold is the best by it.")

@@ -25,7 +25,7 @@ from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.options import Sampling
 from pointwise.inputs.reading import Inputs, read_table, with_columns
 from pointwise.inputs.tables import open_source
-from pointwise.text.values import format_count
+from pointwise.text.values import format_count, listed, short
 
 PROBABILITY = "probability"
 _LEAST, _MOST = "_least", "_most"
@@ -127,7 +127,9 @@ def _check_sizes(sampling: Sampling, clusters: int, items: float, population: in
             "population=... (items)."
         )
     if isinstance(sampling.population, int) and sampling.how == "clusters" and sampling.population < clusters:
-        raise UsageError(f"population={sampling.population!r} ideal clusters cannot be: the truth has {clusters:,}.")
+        raise UsageError(
+            f"population={short(sampling.population)} ideal clusters cannot be: the truth has {clusters:,}."
+        )
 
 
 def _drawn_uniformly(
@@ -235,7 +237,7 @@ def _given_probabilities(sampling: Sampling, given: Any, inputs: Inputs, engine:
 def _by_cluster(inputs: Inputs, column: str, engine: Engine) -> nw.LazyFrame:
     """Read a column of the truth, which must have one value in every ideal cluster."""
     if column not in inputs.ideal.source.columns:
-        known = ", ".join(map(repr, inputs.ideal.source.columns))
+        known = listed(inputs.ideal.source.columns)
         raise MissingColumnError(f"The ideal clustering has no column {column!r}. It has {known}.")
     frame = inputs.ideal.frame
     if inside(column) not in frame.collect_schema().names():
@@ -261,10 +263,10 @@ def _one_value(rows: nw.LazyFrame, column: str, engine: Engine) -> nw.LazyFrame:
 def _from_table(sampling: Sampling, given: Any, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
     """Read a table of probabilities, by item if it has the truth's item column, else by ideal cluster."""
     if sampling.column is not None and not os.path.exists(sampling.column):  # noqa: PTH110  # it may be text or a path
-        columns = ", ".join(map(repr, inputs.ideal.source.columns))
+        columns = listed(inputs.ideal.source.columns)
         raise UsageError(
-            f"sampling={sampling.column!r} must be 'clusters', 'items', 'complete', a column of the ideal clustering "
-            f"({columns}) or a file with probabilities."
+            f"sampling={short(sampling.column)} must be 'clusters', 'items', 'complete', a column of the ideal "
+            f"clustering ({columns}) or a file with probabilities."
         )
     source = open_source(given if sampling.column is None else sampling.column, engine, role="sampling")
     is_by_item = set(inputs.ideal.item_columns) <= set(source.columns)
@@ -272,7 +274,7 @@ def _from_table(sampling: Sampling, given: Any, inputs: Inputs, engine: Engine) 
     if PROBABILITY not in source.columns or not keys:
         raise MissingColumnError(
             f"The table of probabilities ({source.name}) needs a column 'probability' beside that of ideal clusters or "
-            f"items. It has {', '.join(map(repr, source.columns))}."
+            f"items. It has {listed(source.columns)}."
         )
     table = read_table(source, engine, role="sampling", item=keys, has_clusters=False, carry=(PROBABILITY,))
     target = ITEM if is_by_item else CLUSTER

@@ -20,6 +20,7 @@ from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import Sample
 from pointwise.errors import UsageError
+from pointwise.text.values import short
 from pointwise.uncertainty.student_t import critical_polynomial, normal_value
 
 # Suffixes of the columns behind an interval. No metric has two underscores in its name, so that none can meet them.
@@ -42,7 +43,7 @@ def check_confidence(confidence: float) -> float:
         UsageError: It does not lie between 0 and 1.
     """
     if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise UsageError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
+        raise UsageError(f"confidence={short(confidence)} must lie between 0 and 1, such as 0.95.")
     return float(confidence)
 
 
