@@ -223,3 +223,27 @@ def test_a_label_is_derived_from_the_confidence_of_its_intervals():
     assert "50% interval" in repr(half.overall)
     assert "95%" not in repr(half.overall) + repr(half.by_slice("ideal_cluster_size"))
     assert "50% interval" in repr(half.by_slice("ideal_cluster_size"))
+
+
+def test_a_comparison_computes_and_labels_the_confidence_that_was_asked_for(tmp_path):
+    pytest.importorskip("altair")
+    half, usual = (
+        pw.compare(ideal=IDEAL, variants={"old": OLD, "new": NEW}, metrics="recall", confidence=confidence)
+        for confidence in (0.5, 0.95)
+    )
+    sizes = "ideal_cluster_size"
+    page = half.report(tmp_path / "page.html").read_text().partition("<body")[2]
+    written = {
+        "comparison": repr(half),
+        "variants": repr(half.by_variant()),
+        "differences": repr(half.deltas()),
+        "a notebook": half.deltas()._repr_html_(),
+        "slices": half.by_slice(sizes).to_markdown(),
+        "a variant": repr(half["old"].overall),
+        "a report": " ".join(Texts(page).found),
+        "charts": json.dumps([half.plot.deltas(sizes).to_dict(), pw.charts.history(half).to_dict()]),
+    }
+    assert [name for name, text in written.items() if "50% interval" not in text or "95% interval" in text] == []
+    assert {found.confidence for found in half.bootstrap(resamples=100).values()} == {0.5}
+    widths = [row["delta_high"] - row["delta_low"] for made in (half, usual) for row in made.deltas()]
+    assert 0 < widths[0] < widths[1]
