@@ -274,8 +274,8 @@ class Evaluation:
     def overall(self) -> Overall:
         """The metrics of all common items together."""
         overall = lift_overall(self.evidence, self.metrics, confidence=self.confidence)
-        overall = replace(overall, find_least=self._find_least)
-        return overall if self.shows_intervals else replace(overall, find_intervals=None)
+        overall = replace(overall, _find_least=self._find_least)
+        return overall if self.shows_intervals else replace(overall, _find_intervals=None)
 
     def _find_least(self) -> dict[str, float]:
         """Say how low precision is if all members outside the truth are wrong, where these are many and ignored."""

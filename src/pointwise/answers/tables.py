@@ -226,18 +226,18 @@ class Overall(Result):
         weight: Their weight.
         values: The value of each metric.
         undefined: For metrics that can be undefined, the share of the weight for which they are.
-        find_intervals: Computes the intervals, which takes longer than the values; None to go without.
+        _find_intervals: Computes the intervals, which takes longer than the values; None to go without.
         sample: How the ideal clusters of the truth were drawn.
-        find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
+        _find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
     """
 
     items: int
     weight: float
     values: Mapping[str, float | None]
     undefined: Mapping[str, float]
-    find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
+    _find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
     sample: Sample = field(default=UNKNOWN, compare=False)
-    find_least: Callable[[], Mapping[str, float]] = field(default=dict, compare=False)
+    _find_least: Callable[[], Mapping[str, float]] = field(default=dict, compare=False)
 
     def __getitem__(self, metric: str | Metric) -> float:
         """Return the value of a metric."""
@@ -247,7 +247,7 @@ class Overall(Result):
     @LateProperty
     def intervals(self) -> Mapping[str, Interval]:
         """Where each metric may lie, computed when first asked for; empty if intervals were turned off."""
-        return self.find_intervals() if self.find_intervals else {}
+        return self._find_intervals() if self._find_intervals else {}
 
     def interval(self, metric: str | Metric) -> Interval:
         """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
@@ -292,7 +292,7 @@ class Overall(Result):
     def drawing(self) -> Drawing:
         """Say what to show: every metric with its interval in a column of its own."""
         label = name_interval(next((i.confidence for i in self.intervals.values()), CONFIDENCE))
-        least = self.find_least()
+        least = self._find_least()
         rows = [
             row
             | {_RANGE: format_interval(Kind.METRIC, least.get(row[METRIC]), row[VALUE]) or None}

@@ -61,12 +61,12 @@ class Coverage(Result):
     ideal_clusters: int
     ideal_clusters_touched: int
     actual_clusters_touched: int
-    count_actual_clusters: Callable[[], int] = field(repr=False, compare=False)
+    _count_actual_clusters: Callable[[], int] = field(repr=False, compare=False)
 
     @LateProperty
     def actual_clusters(self) -> int:
         """Number of actual clusters. Counting them takes a pass over all actual items, so it waits for a need."""
-        return self.count_actual_clusters()
+        return self._count_actual_clusters()
 
     @property
     def actual_clusters_untouched(self) -> int:
@@ -121,7 +121,7 @@ class Coverage(Result):
             counted: Whether to count the actual clusters, which takes a pass over all actual items; otherwise the
                 two numbers that need it are left out.
         """
-        plain = [f.name for f in fields(self) if f.name != "count_actual_clusters"]
+        plain = [f.name for f in fields(self) if f.name != "_count_actual_clusters"]
         costly = ("actual_clusters", "actual_clusters_untouched") if counted else ()
         return {name: getattr(self, name) for name in (*plain, "ideal_clusters_untouched", *costly, *COVERAGE_SHARES)}
 
@@ -168,10 +168,10 @@ def _kind_of(name: str) -> Kind:
 
 def coverage_of(numbers: Mapping[str, Any]) -> Coverage:
     """Make a coverage from the numbers that `Coverage.to_dict` gave."""
-    names = {f.name for f in fields(Coverage)} - {"count_actual_clusters"}
+    names = {f.name for f in fields(Coverage)} - {"_count_actual_clusters"}
     actual_clusters = int(numbers["actual_clusters"])
     known: dict[str, Any] = {n: numbers.get(n) if n == "least_precision" else numbers[n] for n in names}
-    return Coverage(**known, count_actual_clusters=lambda: actual_clusters)
+    return Coverage(**known, _count_actual_clusters=lambda: actual_clusters)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,9 @@ class Scope:
             ideal_clusters=_distinct(is_ideal, IDEAL, self.engine),
             ideal_clusters_touched=_distinct(alignment.common_items(pairs), IDEAL, self.engine),
             actual_clusters_touched=_distinct(alignment.common_items(pairs), ACTUAL, self.engine),
-            count_actual_clusters=later(self.engine, lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine)),
+            _count_actual_clusters=later(
+                self.engine, lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine)
+            ),
         )
 
     @cached_property
