@@ -1,4 +1,4 @@
-"""Sharing: several evaluations on one engine, against one truth, on the same items."""
+"""Common ground: several evaluations on one engine, against one truth, on the same items."""
 
 from __future__ import annotations
 

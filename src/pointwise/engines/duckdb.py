@@ -81,9 +81,9 @@ class DuckDBEngine:
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Compute a frame once and hold the result as a temporary table."""
         with _translated_errors():
-            return self._hold(frame)
+            return self._materialise(frame)
 
-    def _hold(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+    def _materialise(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         name = next(self._names)
         frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
         return _lazy(self._connection.table(name))
@@ -176,7 +176,7 @@ class DuckDBEngine:
                     parts.append(self._read_csv_group(head, same, columns, text))
             with _translated_errors(str(found[0])):
                 relation = reduce(lambda a, b: a.union(b), parts)
-                return self._hold(_lazy(relation))  # parsing text is the slow part: do it once
+                return self._materialise(_lazy(relation))  # parsing text is the slow part: do it once
 
         return names, load
 

@@ -1,4 +1,4 @@
-"""Uncertainty: how far a value may lie from what a larger truth would give.
+"""Intervals: how far a value may lie from what a larger truth would give.
 
 The ideal clusters are the sampling units, because the items of a cluster stand and fall together. Every value is
 a ratio M = sum(a) / sum(b) over ideal clusters, a being weight times metric and b the weight. Leaving one cluster
