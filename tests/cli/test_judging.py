@@ -152,7 +152,7 @@ def test_lines_of_standard_input_answer_questions(asked):
     assert "differ" in shown
     assert "3 answers recorded" in shown
     assert "'what' is not an answer" in said
-    assert "Took back" in said
+    assert "Undid" in said
     answers = pw.read_judgements(asked / "d" / "questions")
     assert [line.answer for line in answers if line.kind != "derived"] == ["no", "unsure", "flag"]
     assert [line.note for line in answers.lines if line.note] == ["sure", "for later"]

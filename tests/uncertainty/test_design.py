@@ -237,7 +237,7 @@ def test_metrics_whose_errors_are_invisible_are_refused():
         ({"sampling": "clusters", "strata": "land"}, UsageError, "mapping from every stratum"),
         ({"sampling": "clusters", "strata": "land", "population": {"a": 20}}, UsageError, "stratum 'b'"),
         ({"sampling": "clusters", "strata": "color", "population": {"a": 20}}, MissingColumnError, "no column 'color'"),
-        ({"sampling": "weather"}, UsageError, "none of 'clusters', 'items' and 'complete'"),
+        ({"sampling": "weather"}, UsageError, "must be 'clusters', 'items', 'complete', a column"),
         ({"sampling": "land"}, InputError, "probability"),
         ({"sampling": pa.table({"cluster": [1], "probability": [0.5]})}, InputError, "without a probability"),
     ],
