@@ -52,7 +52,7 @@ def run_demo(folder: Path | None = None) -> Iterator[Any]:
     yield complete.overall
     yield (
         "The release of 2020-09-29 tore many inventors apart. Has the latest one made up for it? A report compares the "
-        "two at length, and all fifteen releases briefly:"
+        "two in detail, and all fifteen releases briefly:"
     )
     yield _write_report((folder or Path()) / REPORT)
 

@@ -470,7 +470,7 @@ class Comparison:
     def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML file that tells which variant is better, what moved and for whom.
 
-        It compares the last variant with the baseline at length, and all others in short. The file loads nothing
+        It compares the last variant with the baseline in detail, and all others briefly. The file loads nothing
         from a network, and its size is bounded. Needs the extra `report`.
 
         Args:
