@@ -26,7 +26,7 @@ from pointwise.diffs.judgements import (
 from pointwise.diffs.questions import DESIGN, Question, Questions, Record, find_questions, read_questions
 from pointwise.diffs.standing import Standing, look_at
 from pointwise.errors import NotFoundError
-from pointwise.uncertainty.intervals import CONFIDENCE
+from pointwise.inputs.options import CONFIDENCE
 
 T = TypeVar("T")
 
