@@ -70,6 +70,7 @@ RESULTS: dict[str, Make] = {
     "an item": lambda e, _: e.explain(item="c"),
     "a cluster": lambda e, _: e.explain(ideal_cluster=1),
     "mistakes": lambda e, _: e.mistakes(),
+    "records": lambda e, _: e.records(["a", "c"], show="kind"),
     "no mistakes": lambda *_: pw.evaluate(ideal=IDEAL, actual=IDEAL).mistakes(),
     "a gate": lambda e, _: pw.gate(e, minimum={"recall": 0.5}, min_coverage=0.5, slices=["kind"]),
     "a plan": lambda e, _: e.plan("recall", half_width=0.1),
