@@ -77,5 +77,5 @@ clean:
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[report,spark]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[report,spark,explore]" --group dev
 	touch $(READY)

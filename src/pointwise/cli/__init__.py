@@ -7,7 +7,18 @@ library inside the function, so that `pointwise --help` stays quick. Then `pytho
 writes the page docs/cli-reference.md anew.
 """
 
-from pointwise.cli import comparing, diffing, evaluating, gating, judging, linking, looking, planning, reporting
+from pointwise.cli import (
+    comparing,
+    diffing,
+    evaluating,
+    exploring,
+    gating,
+    judging,
+    linking,
+    looking,
+    planning,
+    reporting,
+)
 from pointwise.cli.app import app, main
 
 __all__ = [
@@ -15,6 +26,7 @@ __all__ = [
     "comparing",
     "diffing",
     "evaluating",
+    "exploring",
     "gating",
     "judging",
     "linking",

@@ -40,6 +40,7 @@ _ORDER = (
     "import",
     "gate",
     "report",
+    "explore",
     "runs",
     "metrics",
 )

@@ -600,8 +600,16 @@ class Comparison:
         )
 
 
-def load_comparison(path: str | os.PathLike[str], *, engine: Engine | str | None = None) -> Comparison:
+def load_comparison(
+    path: str | os.PathLike[str], *, verify: bool = True, engine: Engine | str | None = None
+) -> Comparison:
     """Load a stored comparison. It answers everything that the comparison did when it was saved.
+
+    Args:
+        path: The folder that `Comparison.save` made.
+        verify: Whether to compare the checksums of all files, which reads them once. Without it, only their sizes are
+            compared.
+        engine: Where to run: "duckdb" (the default), "spark" or an engine.
 
     Raises:
         NotFoundError: There is no such folder.
@@ -610,9 +618,11 @@ def load_comparison(path: str | os.PathLike[str], *, engine: Engine | str | None
     folder, chosen = find_place(path), choose_engine(engine)
 
     def read() -> tuple[ComparisonManifest, dict[str, Evaluation]]:
-        with open_folder(folder, COMPARISON, ComparisonManifest, verify=True) as found:
+        with open_folder(folder, COMPARISON, ComparisonManifest, verify=verify) as found:
             runs = found.manifest.variants
-            return found.manifest, {name: load(folder / inside, engine=chosen) for name, inside in runs.items()}
+            return found.manifest, {
+                name: load(folder / inside, verify=verify, engine=chosen) for name, inside in runs.items()
+            }
 
     manifest, evaluations = steadily(folder, COMPARISON, read)
     return Comparison(

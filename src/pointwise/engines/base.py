@@ -125,6 +125,13 @@ class Engine(Protocol):
         """
         ...
 
+    def cancel(self) -> None:
+        """End what another thread has the engine compute, without waiting for the end.
+
+        The other thread gets a KeyboardInterrupt from the embedded engine, and an EngineError from Spark.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of everything that was checkpointed. The engine and its frames cannot be used any more."""
         ...

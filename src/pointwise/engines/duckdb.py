@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,11 @@ class DuckDBEngine:
         target = str(path).replace("'", "''")
         with _translated_errors(str(path), verb="written"):
             frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
+
+    def cancel(self) -> None:
+        """Interrupt the query that another thread has under way, if it is not at its end."""
+        with suppress(duckdb.ConnectionException):
+            self._connection.interrupt()
 
     def close(self) -> None:
         """Let go of everything that was checkpointed, once no other thread is at work."""

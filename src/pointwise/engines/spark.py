@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,6 +64,7 @@ class SparkEngine:
         self._held: list[Any] = []
         self._pinned: dict[Path, tuple[int, ...]] = {}
         self._is_closed = False
+        self._tag = f"pointwise-{secrets.token_hex(8)}"  # of the operations that this engine starts
 
     def read(self, source: Any, *, header: bool = True) -> Source:
         """Open a path, a glob, several paths, a Spark data frame or a table in memory."""
@@ -139,6 +141,10 @@ class SparkEngine:
             else:
                 _write_text(native, Path(path), target)
 
+    def cancel(self) -> None:
+        """Interrupt the operations that other threads have started with this engine."""
+        self.session.interruptTag(self._tag)
+
     def close(self) -> None:
         """Let go of everything that Spark holds for this engine. The session lives on."""
         self._is_closed = True
@@ -207,7 +213,16 @@ class SparkEngine:
 
     @contextmanager
     def _described(self) -> Iterator[None]:
-        """Describe the jobs that start inside, as far as the session knows descriptions."""
+        """Tag the operations that start inside, and describe their jobs as far as the session knows descriptions."""
+        self.session.addTag(self._tag)
+        try:
+            with self._job_description():
+                yield
+        finally:
+            self.session.removeTag(self._tag)
+
+    @contextmanager
+    def _job_description(self) -> Iterator[None]:
         context = getattr(self.session, "_sc", None)  # Spark Connect has none
         if context is None:
             yield

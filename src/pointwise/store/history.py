@@ -57,7 +57,7 @@ def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine
         raise NotFoundError(f"There is no folder {str(top)!r}.")
     check_choice("of", of, Stored)
     kind, read = (RUN, _read_run) if of == "runs" else (DIFF, _read_diff)
-    rows = [_history_row(folder, top, kind.noun, read) for folder in _folders_of(top, kind)]
+    rows = [_history_row(folder, top, kind.noun, read) for folder, found in stored_below(top) if found is kind]
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
     others = _OTHERS[of]
     table = _history_table(rows, kind.noun, metrics, [column.name for column in others])
@@ -79,7 +79,13 @@ def _is_folder(path: Path) -> bool:
         raise RunError(f"The folder {str(path)!r} cannot be read: {say_why(error)}.") from error
 
 
-def _folders_of(top: Path, kind: StoredKind) -> Iterator[Path]:
+def stored_below(top: Path) -> Iterator[tuple[Path, StoredKind]]:
+    """Find the stored folders below a folder, with what each is. Links are not followed.
+
+    Raises:
+        RunError: The folder cannot be read.
+    """
+
     def refuse(error: OSError) -> None:
         if Path(error.filename) == top:  # of folders further down, those that can be read are listed
             raise RunError(f"The folder {str(top)!r} cannot be read: {say_why(error)}.") from error
@@ -92,16 +98,15 @@ def _folders_of(top: Path, kind: StoredKind) -> Iterator[Path]:
         found = next((known for known in KINDS if known.file in files), None)
         if found is not None:  # what lies inside are its parts
             inside.clear()
-        if found is kind:
-            yield Path(folder)
+            yield Path(folder), found
 
 
 def _history_row(folder: Path, top: Path, noun: str, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    row: dict[str, Any] = {noun: _as_text(folder.relative_to(top).as_posix()), "metrics": {}}
+    row: dict[str, Any] = {noun: as_text(folder.relative_to(top).as_posix()), "metrics": {}}
     try:
         return row | read(folder)
     except PointwiseError as error:
-        return row | {"problem": _as_text(str(error))}
+        return row | {"problem": as_text(str(error))}
 
 
 def _read_run(folder: Path) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def _sizes(manifest: EvidenceManifest) -> dict[str, Any]:
     return {ITEMS: manifest.overall[ITEMS], WEIGHT: manifest.overall[WEIGHT]}
 
 
-def _as_text(name: str) -> str:
+def as_text(name: str) -> str:
     """Write what is not Unicode in the name of a folder with backslashes."""
     return name.encode(errors="backslashreplace").decode()
 

@@ -1,0 +1,313 @@
+"""The application: from a request to the page that it asks for, in the format that it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from pointwise.errors import InputError, NotFoundError, PointwiseError, UsageError
+from pointwise.explorer.changed import (
+    find_changed_item,
+    show_changed_cluster,
+    show_changed_item,
+    show_diff,
+    show_fates,
+)
+from pointwise.explorer.comparisons import find_compared_item, show_changes, show_compared_item, show_comparison
+from pointwise.explorer.judging import answer_question, decide, show_cases, show_estimates, show_question
+from pointwise.explorer.mistakes import show_mistakes
+from pointwise.explorer.clusters import show_cluster, show_clusters
+from pointwise.explorer.guard import LOOPBACK, Guard, Keys
+from pointwise.explorer.items import show_elsewhere, show_item, show_items
+from pointwise.explorer.jobs import BusyError, CancelledError, Job, Jobs
+from pointwise.explorer.overview import show_overview
+from pointwise.explorer.runs import show_run
+from pointwise.explorer.search import show_search
+from pointwise.explorer.site import MissingPageError, Page, Site, Visit
+from pointwise.explorer.slices import show_slices
+from pointwise.explorer.urls import Format, Target, read_path, with_format
+from pointwise.pages.rendering import make_environment
+from pointwise.store.manifest import RUN, Kind
+from pointwise.text.data import as_csv, as_json
+from pointwise.version import __version__
+
+PATIENCE = 2.0  # seconds
+
+_log = logging.getLogger(__name__)
+
+Show = Callable[[Visit], Page]
+Act = Callable[[Visit, Mapping[str, str]], str]
+"""Does what a form asks for, and returns where to go on."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A page: its address, in which None stands for a name or an id, and what shows it.
+
+    Args:
+        parts: The parts of the address.
+        show: Makes the page.
+        kind: What the first name in the address names, whose version an answer is good for; None for pages that are
+            made anew each time.
+    """
+
+    parts: tuple[str | None, ...]
+    show: Show
+    kind: Kind | None = None
+
+    def match(self, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the names and ids in an address, or None if it is another page's."""
+        return match(self.parts, parts)
+
+
+def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names and ids in an address, or None if it is not like the pattern."""
+    if len(parts) != len(pattern):
+        return None
+    pairs = list(zip(pattern, parts, strict=True))
+    if any(own is not None and own != given for own, given in pairs):
+        return None
+    return tuple(given for own, given in pairs if own is None)
+
+
+ROUTES = (
+    Route((), show_overview),
+    Route(("search",), show_search),
+    Route(("run", None), show_run, RUN),
+    Route(("run", None, "slices"), show_slices, RUN),
+    Route(("run", None, "clusters", None), show_clusters, RUN),
+    Route(("run", None, "cluster", None, None), show_cluster, RUN),
+    Route(("run", None, "items"), show_items, RUN),
+    Route(("run", None, "item", None), show_item, RUN),
+    Route(("run", None, "item", None, "elsewhere"), show_elsewhere),
+    Route(("run", None, "mistakes"), show_mistakes, RUN),
+    Route(("compare", None), show_comparison, COMPARISON),
+    Route(("compare", None, "clusters"), show_changes, COMPARISON),
+    Route(("compare", None, "item"), find_compared_item, COMPARISON),
+    Route(("compare", None, "item", None), show_compared_item, COMPARISON),
+    Route(("diff", None), show_diff, DIFF),
+    Route(("diff", None, "clusters"), show_fates, DIFF),
+    Route(("diff", None, "cluster", None, None), show_changed_cluster, DIFF),
+    Route(("diff", None, "item"), find_changed_item, DIFF),
+    Route(("diff", None, "item", None), show_changed_item, DIFF),
+    Route(("diff", None, "judge"), show_question),
+    Route(("diff", None, "adjudicate"), show_cases),
+    Route(("diff", None, "estimates"), show_estimates),
+)
+
+ACTIONS: tuple[tuple[tuple[str | None, ...], Act], ...] = (
+    (("diff", None, "judge"), answer_question),
+    (("diff", None, "adjudicate"), decide),
+)
+
+_STATIC = {
+    "style.css": ("pointwise.pages", "templates", "text/css"),
+    "explorer.css": ("pointwise.explorer", "static", "text/css"),
+    "explorer.js": ("pointwise.explorer", "static", "text/javascript"),
+    "htmx.min.js": ("pointwise.explorer", "static", "text/javascript"),
+}
+
+
+def make_application(site: Site, *, keys: Keys, hosts: tuple[str, ...] = LOOPBACK, patience: float = PATIENCE) -> Guard:
+    """Make the application that shows a site, behind its guard.
+
+    Args:
+        site: What to show.
+        keys: What lets browsers in.
+        hosts: The names that browsers may use for this machine.
+        patience: Seconds after which a page that is not ready tells of the work instead, and lets it be cancelled.
+    """
+    return Guard(Application(site, patience), keys=keys, hosts=hosts)
+
+
+@dataclass(frozen=True)
+class Body:
+    """An answer, ready to be sent."""
+
+    content: str
+    media: str
+    status: int = 200
+
+
+class Application:
+    """Shows the pages of a site."""
+
+    def __init__(self, site: Site, patience: float) -> None:
+        self.site, self.patience, self.jobs = site, patience, Jobs()
+        self._environment = make_environment("pointwise.explorer")
+        self._static = {name: _read_static(*place, name) for name, place in _STATIC.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            answer = await self._answer(request)
+        except ClientDisconnect:
+            return  # nobody is there any more, or the body was too large
+        await answer(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await asyncio.to_thread(self.jobs.close)
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            target = read_path(request.scope.get("raw_path") or request.url.path.encode())
+            if request.method in ("GET", "HEAD"):
+                return await self._get(request, target)
+            if request.method == "POST":
+                return await self._post(request, target)
+            return self._send(self._error(UsageError("This page can only be read."), 405))
+        except Exception as error:  # noqa: BLE001  # whatever happens, the server answers
+            return self._send(self._error(error))
+
+    async def _get(self, request: Request, target: Target) -> Response:
+        if target.parts[:1] == ("static",):
+            return self._asset("/".join(target.parts[1:]))
+        route, names = _find_route(target.parts)
+        query = dict(parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=100))
+        path, raw = _path_of(request, target.format), request.url.query
+
+        def work(job: Job) -> Body:
+            visit = Visit(self.site, names, query, job)
+            with visit.opened:
+                return self._write(route.show(visit), target.format, path, raw)
+
+        job = self.jobs.start(self._key(route, names, target, raw), work)
+        if job.future.done():
+            return self._send(job.future.result())
+        waiting = asyncio.shield(asyncio.wrap_future(job.future))
+        is_page = route.kind is not None and target.format == "html" and "hx-request" not in request.headers
+        try:
+            return self._send(await asyncio.wait_for(waiting, self.patience if is_page else None))
+        except TimeoutError:
+            return self._working(job, path)
+
+    async def _post(self, request: Request, target: Target) -> Response:
+        body = await request.body()
+        form = dict(parse_qsl(body.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=100))
+        if target.parts[:1] == ("cancel",) and len(target.parts) == 2:  # noqa: PLR2004
+            job = self.jobs.find(target.parts[1])
+            if job is not None:
+                job.cancel()
+            return RedirectResponse("/", 303)
+        for pattern, act in ACTIONS:
+            names = match(pattern, target.parts)
+            if names is not None:
+                return RedirectResponse(await self._act(act, names, form), 303)
+        raise MissingPageError("There is nothing to do at this address.")
+
+    async def _act(self, act: Act, names: tuple[str, ...], form: Mapping[str, str]) -> str:
+        def work(job: Job) -> str:
+            visit = Visit(self.site, names, {}, job)
+            with visit.opened:
+                return act(visit, form)
+
+        place: str = await asyncio.wrap_future(self.jobs.start(None, work).future)
+        return place
+
+    def _key(self, route: Route, names: tuple[str, ...], target: Target, query: str) -> Any:
+        """Say what an answer depends on, so that it is computed once for the same version of what is stored."""
+        if route.kind is None:
+            return None
+        return (target, query, self.site.shelf.find(route.kind, names[0]).version)
+
+    def _write(self, page: Page, chosen: Format, path: str, query: str) -> Body:
+        if chosen == "json":
+            facts = {"title": page.title, **page.facts, "rows": list(page.rows)}
+            return Body(as_json(_finite(facts)), "application/json", page.status)
+        if chosen == "csv":
+            return Body(as_csv(page.rows, page.columns, is_guarded=True), "text/csv", page.status)
+        return Body(self._draw(page, path, query), "text/html", page.status)
+
+    def _draw(self, page: Page, path: str = "", query: str = "") -> str:
+        twins = {name: with_format(path, query, name) for name in ("json", "csv")} if path else {}
+        return self._environment.get_template(page.template).render(
+            page=page, twins=twins, version=__version__, folder=self.site.top.name, **page.content
+        )
+
+    def _working(self, job: Job, path: str) -> Response:
+        content = {"seconds": round(job.seconds), "cancel": f"/cancel/{job.name}", "path": path}
+        page = Page("Working on it", "working.html", content, status=202)
+        answer = self._send(Body(self._draw(page), "text/html", page.status))
+        answer.headers["refresh"] = "1"
+        return answer
+
+    def _error(self, error: Exception, status: int | None = None) -> Body:
+        if not isinstance(error, PointwiseError):
+            _log.error("A page failed.", exc_info=error)
+            error = PointwiseError("Something went wrong inside of pointwise. The terminal that it runs in says what.")
+        code = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+        missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
+        content = {"advice": missing.advice, "links": missing.links}
+        return Body(self._draw(Page(str(missing), "error.html", content, [("Overview", "/")])), "text/html", code)
+
+    def _send(self, body: Body) -> Response:
+        return Response(body.content, body.status, media_type=body.media)
+
+    def _asset(self, name: str) -> Response:
+        if name not in self._static:
+            raise MissingPageError("There is no such file.")
+        content, media = self._static[name]
+        return Response(content, media_type=media)
+
+
+_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (MissingPageError, 404),
+    (NotFoundError, 404),
+    (CancelledError, 503),
+    (BusyError, 503),
+    (UsageError, 400),
+    (InputError, 400),
+)
+
+
+def _say(error: PointwiseError) -> str:
+    return str(error.args[0]) if error.args else type(error).__name__
+
+
+def _find_route(parts: tuple[str, ...]) -> tuple[Route, tuple[str, ...]]:
+    for route in ROUTES:
+        names = route.match(parts)
+        if names is not None:
+            return route, names
+    raise MissingPageError("There is no such page.", advice="The overview lists everything that is stored here.")
+
+
+def _path_of(request: Request, chosen: Format) -> str:
+    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    path = raw.decode("ascii", errors="replace")
+    return path.removesuffix(f".{chosen}")
+
+
+def _read_static(package: str, folder: str, media: str, name: str) -> tuple[bytes, str]:
+    return resources.files(package).joinpath(folder, name).read_bytes(), media
+
+
+def _finite(value: Any) -> Any:
+    """Write what is no number as nothing, which is all that JSON has for it."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value

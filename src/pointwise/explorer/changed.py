@@ -1,0 +1,222 @@
+"""The pages of a diff: how much changed, what was split and merged, and what became of the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pointwise.columns import ITEM, WEIGHT
+from pointwise.diffs.changes import Change, Changes
+from pointwise.diffs.diff import Diff
+from pointwise.diffs.explanations import ChangedItem
+from pointwise.diffs.lineage import FATE, FATES, HEIR
+from pointwise.diffs.names import BASELINE_CLUSTER
+from pointwise.diffs.questions import DESIGN, find_questions
+from pointwise.errors import NotFoundError
+from pointwise.explorer.listing import make_listing, read_order, take
+from pointwise.explorer.nearest import find_nearest
+from pointwise.explorer.records import draw_records, fetch
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.urls import link
+from pointwise.pages.grids import Grid
+from pointwise.store.manifest import DIFF
+from pointwise.text.values import format_count, format_metric, format_share, format_weight
+
+_SHOWN, _MORE = 20, 200
+
+SIDES = ("baseline", "experiment")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A change with its records."""
+
+    sentence: str
+    about: str
+    href: str
+    grid: Grid | None
+
+
+def diff_trail(name: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
+    """List the pages above one that belongs to a diff."""
+    return [("Overview", "/"), (name, link("diff", name)), *more]
+
+
+def show_diff(visit: Visit) -> Page:
+    """Show what changed between two clusterings."""
+    name, diff = visit.parts[0], visit.diff()
+    overall, lineage = diff.overall, diff.lineage()
+    limit = _MORE if visit["all"] else _SHOWN
+    changes = diff.changes(limit)
+    has_questions = (find_questions(visit.stored(DIFF).path) / DESIGN).exists()
+    fate_links = {FATE: lambda row: link("diff", name, "clusters", fate=row[FATE])}
+    content = {
+        "extent": str(diff.extent),
+        "affected": _say_affected(diff),
+        "impact": make_listing("impact", "How much changed", overall.describe(), overall.to_dicts()),
+        "bounds": [(m.replace("_", " "), format_metric(a), format_metric(b)) for m, (a, b) in overall.bounds.items()],
+        "lineage": make_listing(
+            "lineage", "What became of the clusters", lineage.describe(), lineage.to_dicts(), links=fate_links
+        ),
+        "cards": list(_cards(name, changes)),
+        "more": link("diff", name, all=1) if len(changes) == limit == _SHOWN else "",
+        "questions": _question_links(name) if has_questions else [],
+        "folder": str(visit.stored(DIFF).path),
+        "action": link("diff", name, "item"),
+    }
+    facts = {"diff": name, "overall": overall.to_dict(), "lineage": lineage.to_dicts()}
+    title = f"What changed: {name}"
+    return Page(title, "diff.html", content, diff_trail(name)[:1], changes.columns, changes.to_dicts(), facts)
+
+
+def _question_links(name: str) -> list[tuple[str, str]]:
+    return [
+        ("Answer questions", link("diff", name, "judge")),
+        ("Decide where answers disagree", link("diff", name, "adjudicate")),
+        ("Estimates: is it better?", link("diff", name, "estimates")),
+    ]
+
+
+def _say_affected(diff: Diff) -> str:
+    o = diff.overall
+    share = format_share(o.affected_weight / o.weight)
+    return f"{o.affected_items:,} of {format_count(o.items, 'item')} are affected, {share} of the weight."
+
+
+def _cards(name: str, changes: Changes) -> Iterator[Card]:
+    for number, change in enumerate(changes):
+        side = "baseline" if change.kind == "split" else "experiment"
+        about = f"{change.kind}, cost {format_metric(change.cost)}, {format_share(change.share)} of its rate"
+        href = link("diff", name, "cluster", side, change.cluster)
+        yield Card(str(change), about, href, _draw(name, number, change))
+
+
+def _draw(name: str, number: int, change: Change) -> Grid | None:
+    """Lay the examples of both parts out, marking what differs between them."""
+    rows = [
+        {ITEM: item, "part": letter, **change.records.get(item, {})}
+        for letter, part in (("A", change.first), ("B", change.second))
+        for item in part.examples
+    ]
+    if not rows:
+        return None
+    return draw_records(f"change-{number}", rows, lambda row: link("diff", name, "item", row[ITEM]))
+
+
+def show_fates(visit: Visit) -> Page:
+    """List every baseline cluster with what became of it."""
+    name, diff = visit.parts[0], visit.diff()
+    table = diff.fates()
+    if visit["fate"]:
+        quoted = visit["fate"].replace("'", "''")
+        table = table.where(f"{FATE} = '{quoted}'")
+    order = read_order(visit["sort"], table, default=f"-{WEIGHT}")
+    found = take(table, order, BASELINE_CLUSTER, after=visit["after"])
+    address, kept = ("diff", name, "clusters"), {"fate": visit["fate"]}
+    listing = make_listing(
+        "fates",
+        table.title,
+        table.describe(),
+        found.rows,
+        links={
+            BASELINE_CLUSTER: lambda row: link("diff", name, "cluster", "baseline", row[BASELINE_CLUSTER]),
+            HEIR: lambda row: link("diff", name, "cluster", "experiment", row[HEIR]) if row[HEIR] is not None else "",
+        },
+        order=order,
+        sorts=lambda by: link(*address, sort=by, **kept),
+    )
+    content = {
+        "listing": listing,
+        "fates": [("all", link(*address), not visit["fate"])]
+        + [(fate, link(*address, fate=fate), fate == visit["fate"]) for fate in FATES if fate != "new"],
+        "first": link(*address, sort=visit["sort"], **kept) if visit["after"] else "",
+        "next": link(*address, sort=visit["sort"], after=found.after, **kept) if found.after else "",
+    }
+    facts = {"diff": name, "fate": visit["fate"], "after": found.after or None}
+    title = "What became of the baseline clusters"
+    return Page(title, "fates.html", content, diff_trail(name), table.columns, found.rows, facts)
+
+
+def show_changed_cluster(visit: Visit) -> Page:
+    """Show the parts that a cluster of one side has on the other."""
+    name, side, key = visit.parts
+    if side not in SIDES:
+        raise MissingPageError(f"Clusters of a diff are in the baseline or in the experiment, not in the {side!r}.")
+    diff = visit.diff()
+    try:
+        explained = diff.explain(**{f"{side}_cluster": key})
+    except NotFoundError as error:
+        raise MissingPageError(str(error.args[0])) from None
+    other = "experiment" if side == "baseline" else "baseline"
+    links = {f"{other}_cluster": lambda row: link("diff", name, "cluster", other, row[f"{other}_cluster"])}
+    rows = explained.to_dicts()
+    grid = make_listing("parts", "Parts", explained.describe(), rows[:_MORE], links=links)
+    size = f"{format_count(explained.items, 'item')}, weight {format_weight(explained.weight)}"
+    content = {
+        "size": f"{size}. {'It lies in' if side == 'baseline' else 'Its items come from'} "
+        f"{format_count(len(rows), f'{other} cluster')}.",
+        "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
+        "grid": grid,
+    }
+    trail = diff_trail(name, ("Clusters", link("diff", name, "clusters")))
+    title = f"{side.capitalize()} cluster {key}"
+    return Page(title, "changed.html", content, trail, explained.columns, rows, explained.to_dict())
+
+
+def show_changed_item(visit: Visit) -> Page:
+    """Show what changed for one item: what stayed with it, what was split off and what was merged in."""
+    name, key = visit.parts
+    diff = visit.diff()
+    explained = _explain_item(name, key, diff)
+    items = [explained.key, *(i for found in explained.sets.values() for i in found.items)]
+    records = fetch(diff.evidence, items)
+    own = records.get(explained.key, {})
+    rows = [
+        {"set": kind, ITEM: item, **records.get(item, {})}
+        for kind, found in explained.sets.items()
+        for item in found.items
+    ]
+    content = {
+        "clusters": [
+            (side, getattr(explained, f"{side}_cluster"), link("diff", name, "cluster", side, getattr(explained, f"{side}_cluster")))
+            for side in SIDES
+        ],
+        "weight": format_weight(explained.weight),
+        "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
+        "sets": [
+            (
+                kind.replace("_", " "),
+                f"{format_count(found.count, 'item')}, weight {format_weight(found.weight)}",
+                draw_records(
+                    kind,
+                    [{ITEM: i, "part": "A", **records.get(i, {})} for i in found.items],
+                    lambda row: link("diff", name, "item", row[ITEM]),
+                )
+                if found.items
+                else None,
+            )
+            for kind, found in explained.sets.items()
+        ],
+    }
+    facts = explained.to_dict() | {"diff": name, "record": own}
+    columns = ["set", ITEM, *own]
+    return Page(f"Item {key}", "changed_item.html", content, diff_trail(name), columns, rows, facts)
+
+
+def _explain_item(name: str, key: str, diff: Diff) -> ChangedItem:
+    try:
+        explained = diff.explain(item=key)
+    except NotFoundError:
+        near = find_nearest(diff.evidence.items, ITEM, key, diff.engine)
+        raise MissingPageError(
+            f"Item {key!r} is not among the items of this diff.",
+            advice="These are the nearest ids:" if near else "",
+            links=[(str(one), link("diff", name, "item", one)) for one in near],
+        ) from None
+    assert isinstance(explained, ChangedItem)  # noqa: S101  # that is what an item is explained by
+    return explained
+
+
+def find_changed_item(visit: Visit) -> Page:
+    """Lead from the id in a form to the item's page."""
+    return show_changed_item(visit.with_parts(visit.parts[0], visit[ITEM].strip()))

@@ -1,0 +1,257 @@
+"""The pages of clusters: all of them, sorted and filtered; and one of them, with its cells and members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.explanations import ClusterExplanation
+from pointwise.answers.slices import BANDS, band_name, band_start
+from pointwise.answers.tables import MetricTable
+from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT, Column, Kind, given_name, inside, keys
+from pointwise.errors import NotFoundError, UsageError
+from pointwise.evaluation import Evaluation
+from pointwise.explorer.listing import ROWS, Part, make_listing, read_order, take
+from pointwise.explorer.nearest import find_nearest
+from pointwise.explorer.records import differs, find_usual
+from pointwise.explorer.runs import run_trail
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.urls import link, read_key, write_key
+from pointwise.pages.excerpts import COST, costly_clusters
+from pointwise.pages.grids import Grid, Head, Line, Value, write
+from pointwise.text.values import format_count, format_metric, format_weight
+
+SIDES = {"ideal": IDEAL, "actual": ACTUAL}
+
+_BAND, _CLUSTERS = "_band", "clusters"
+_RANK = "_rank"
+_LETTERS = "ABCDE"  # of the heaviest cells; the others together have the last one
+_REST = "–"
+_CELLS = 50  # that are listed
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The clusters of some sizes, as a bar of a histogram that filters by them."""
+
+    name: str
+    count: str
+    percent: str
+    href: str
+    is_chosen: bool
+
+
+def side_of(text: str) -> str:
+    """Read which clustering an address speaks of.
+
+    Raises:
+        MissingPageError: It is neither.
+    """
+    if text not in SIDES:
+        raise MissingPageError(f"Clusters are ideal or actual, not {text!r}.")
+    return SIDES[text]
+
+
+def show_clusters(visit: Visit) -> Page:
+    """List the clusters of one side, those that cost most first."""
+    name, kind = visit.parts
+    side, evaluation = side_of(kind), visit.evaluation()
+    table = costly_clusters(evaluation, side, [m.name for m in evaluation.metrics])
+    if visit["where"]:
+        table = table.where(visit["where"])
+    order = read_order(visit["sort"], table, default=f"-{COST}")
+    address = ("run", name, "clusters", kind)
+    bars = _histogram(table, lambda band: link(*address, size=band, sort=visit["sort"], where=visit["where"]), visit)
+    if visit["size"]:
+        table = replace(table, frame=table.frame.filter(band_start(ITEMS) == _read_band(visit["size"])))
+    found = take(table, order, side, after=visit["after"])
+    kept = {"size": visit["size"], "where": visit["where"]}
+    listing = make_listing(
+        "clusters",
+        f"{kind.capitalize()} clusters",
+        table.describe(),
+        found.rows,
+        links={side: lambda row: link("run", name, "cluster", kind, row[side])},
+        order=order,
+        sorts=lambda by: link(*address, sort=by, **kept),
+    )
+    content = {
+        "kind": kind,
+        "listing": listing,
+        "bars": bars,
+        "where": visit["where"],
+        "kept": {"size": visit["size"], "sort": visit["sort"]},
+        "action": link(*address),
+        "all": link(*address, sort=visit["sort"], where=visit["where"]) if visit["size"] else "",
+        "first": link(*address, sort=visit["sort"], **kept) if visit["after"] else "",
+        "next": link(*address, sort=visit["sort"], after=found.after, **kept) if found.after else "",
+        "other": link("run", name, "clusters", "actual" if kind == "ideal" else "ideal"),
+    }
+    facts = {"run": name, "side": kind, "sort": str(order), "after": found.after or None}
+    title = f"{kind.capitalize()} clusters"
+    return Page(title, "clusters.html", content, run_trail(name), table.columns, found.rows, facts, run=name)
+
+
+def _read_band(text: str) -> int:
+    if not text.isdecimal() or int(text) not in BANDS:
+        raise UsageError(f"{text!r} is not where a band of sizes begins: {', '.join(map(str, BANDS))}.")
+    return int(text)
+
+
+def _histogram(table: MetricTable, address: Any, visit: Visit) -> list[Bar]:
+    """Count the clusters by size."""
+    counted = table.frame.with_columns(band_start(ITEMS).alias(_BAND)).group_by(_BAND).agg(nw.len().alias(_CLUSTERS))
+    rows = table.engine.collect(counted.sort(_BAND)).to_pylist()
+    most = max((row[_CLUSTERS] for row in rows), default=1)
+    return [
+        Bar(
+            band_name(row[_BAND]),
+            format_count(row[_CLUSTERS], "cluster"),
+            f"{100 * row[_CLUSTERS] / most:.1f}",
+            address(row[_BAND]),
+            visit["size"] == str(row[_BAND]),
+        )
+        for row in rows
+    ]
+
+
+def show_cluster(visit: Visit) -> Page:
+    """Show one cluster: which clusters of the other side hold its items, and its members with their records."""
+    name, kind, key = visit.parts
+    side, evaluation = side_of(kind), visit.evaluation()
+    explained = _explain(name, kind, side, key, evaluation)
+    cells = explained.cells.head(_CELLS).to_dicts()
+    other = ACTUAL if side == IDEAL else IDEAL
+    letters = [row[other] for row in cells[: len(_LETTERS)]]
+    members = _Members(evaluation, side, other, explained.key, letters)
+    part = members.take(visit["part"], visit["after"])
+    address = ("run", name, "cluster", kind, explained.key)
+    content = {
+        "kind": kind,
+        "other": "actual" if kind == "ideal" else "ideal",
+        "size": _say_size(explained),
+        "numbers": [(m, format_metric(_number(v))) for m, v in explained.metrics.items() if m in explained.shown],
+        "cells": _draw_cells(name, kind, explained, cells, other),
+        "more_cells": len(explained.cells) > len(cells),
+        "members": members.draw(name, part.rows),
+        "part": visit["part"],
+        "all": link(*address) if visit["part"] else "",
+        "first": link(*address, part=visit["part"]) if visit["after"] else "",
+        "next": link(*address, part=visit["part"], after=part.after) if part.after else "",
+        "has_records": bool(members.attributes),
+    }
+    facts = explained.to_dict() | {"run": name, "after": part.after or None}
+    trail = run_trail(name, (f"{kind.capitalize()} clusters", link("run", name, "clusters", kind)))
+    columns = [ITEM, other, WEIGHT, *members.attributes]
+    return Page(
+        f"{kind.capitalize()} cluster {key}", "cluster.html", content, trail, columns, part.rows, facts, run=name
+    )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _explain(name: str, kind: str, side: str, key: str, evaluation: Evaluation) -> ClusterExplanation:
+    try:
+        if kind == "ideal":
+            return evaluation.explain(ideal_cluster=key)
+        return evaluation.explain(actual_cluster=key)
+    except NotFoundError:
+        near = find_nearest(evaluation.evidence.cells, side, key, evaluation.engine)
+        raise MissingPageError(
+            f"There is no {kind} cluster {key!r} with common items.",
+            advice="These are the nearest ids:" if near else "",
+            links=[(str(one), link("run", name, "cluster", kind, one)) for one in near],
+        ) from None
+
+
+def _say_size(explained: ClusterExplanation) -> str:
+    other = "actual" if explained.side == "ideal" else "ideal"
+    size = f"{format_count(explained.items, 'item')}, weight {format_weight(explained.weight)}"
+    parts = format_count(len(explained.cells), f"{other} cluster")
+    verb = "It lies in" if explained.side == "ideal" else "Its items come from"
+    return f"{size}. {verb} {parts}."
+
+
+def _draw_cells(
+    name: str, kind: str, explained: ClusterExplanation, cells: Sequence[Mapping[str, Any]], other: str
+) -> Grid:
+    """List the cells, each with its letter, leading to its members and to the cluster on the other side."""
+    other_kind = "actual" if kind == "ideal" else "ideal"
+    heads = [Head(f"{other_kind} cluster"), *(Head(h, is_number=True) for h in ("items", "weight", "share"))]
+    metrics = [m for m in explained.shown if cells and m in cells[0]]
+    heads += [Head(m.replace("_", " "), is_number=True) for m in metrics]
+    heads.append(Head("its members here"))
+    lines = []
+    for number, row in enumerate(cells):
+        own = replace(write(Kind.TEXT, row[other]), href=link("run", name, "cluster", other_kind, row[other]))
+        sizes = [write(Kind.COUNT, row[ITEMS]), write(Kind.WEIGHT, row[WEIGHT]), write(Kind.SHARE, row[SHARE])]
+        values = [write(Kind.METRIC, row[m]) for m in metrics]
+        shown = Value("show", href=link("run", name, "cluster", kind, explained.key, part=row[other]))
+        lines.append(Line([replace(own, mark=_letter(number), tone=str(_tone(number))), *sizes, *values, shown]))
+    return Grid("cells", "Cells", heads, lines, is_sortable=False)
+
+
+def _letter(rank: int) -> str:
+    return _LETTERS[rank] if rank < len(_LETTERS) else _REST
+
+
+def _tone(rank: int) -> int:
+    return min(rank, len(_LETTERS))
+
+
+class _Members:
+    """The members of a cluster with their records, those of the heaviest cell first."""
+
+    def __init__(self, evaluation: Evaluation, side: str, other: str, key: Any, letters: Sequence[Any]) -> None:
+        self.evaluation, self.side, self.other, self.key = evaluation, side, other, key
+        self.letters = letters
+        self.attributes = list(evaluation.evidence.slice_schema)
+
+    def take(self, part: str, after: str) -> Part:
+        """Fetch a page of members, of one cell or of all."""
+        evidence = self.evaluation.evidence
+        members = evidence.weighed_items().filter(nw.col(self.side) == self.key)
+        if part:
+            members = members.filter(nw.col(self.other) == evidence.key(self.other, part))
+        ranked = members.with_columns(self._rank().alias(_RANK))
+        if after:
+            rank, item = read_key(after, 2)
+            if not isinstance(rank, int):
+                raise UsageError("The address does not say where the list goes on. Begin at its first page.")
+            item = evidence.key(ITEM, item)
+            ranked = ranked.filter((nw.col(_RANK) > rank) | ((nw.col(_RANK) == rank) & (nw.col(ITEM) > item)))
+        few = evidence.engine.checkpoint(ranked.sort(_RANK, ITEM).head(ROWS + 1))
+        known = replace(evidence, found=few).items_with(self.attributes)
+        columns = [ITEM, self.other, WEIGHT, _RANK, *map(inside, self.attributes)]
+        found = evidence.engine.collect(known.select(*columns).sort(_RANK, ITEM)).to_pylist()
+        rows = [{given_name(c): v for c, v in row.items()} for row in found]
+        last = rows[ROWS - 1] if len(rows) > ROWS else None
+        return Part(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
+
+    def _rank(self) -> nw.Expr:
+        rank: nw.Expr = nw.lit(len(self.letters))
+        for number, cluster in enumerate(self.letters):
+            rank = nw.when(nw.col(self.other) == cluster).then(nw.lit(number)).otherwise(rank)
+        return rank.cast(nw.Int64)
+
+    def draw(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Grid:
+        """Lay the members out, with their cell and with what differs from most of them marked."""
+        columns = [*keys(ITEM), Column(WEIGHT, Kind.WEIGHT), *(Column(a) for a in self.attributes)]
+        grid = make_listing(
+            "members", "Members", columns, rows, links={ITEM: lambda row: link("run", name, "item", row[ITEM])}
+        )
+        usual = find_usual(rows, self.attributes)
+        lines = []
+        for row, line in zip(rows, grid.rows, strict=True):
+            item, *values = line.values
+            marked = [replace(item, mark=_letter(row[_RANK]), tone=str(_tone(row[_RANK]))), *values]
+            for number, attribute in enumerate(self.attributes, 2):
+                if differs(row[attribute], usual.get(attribute)):
+                    marked[number] = replace(marked[number], mark="≠", tone="differs")
+            lines.append(Line(marked))
+        return replace(grid, rows=lines)

@@ -1,0 +1,156 @@
+"""The pages of a comparison: is one variant better than another, for whom, and what happened to which cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pointwise.columns import ACTUAL, BASELINE, EXPERIMENT, IDEAL, ITEM, VARIANT, WEIGHT, Column, Kind, keys
+from pointwise.comparison.comparison import Comparison
+from pointwise.errors import NotFoundError
+from pointwise.explorer.listing import make_listing, read_order, take
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.urls import link
+from pointwise.text.values import format_count
+
+_SHOWN = 50  # slices, the most changed first
+
+
+def _trail(name: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
+    return [("Overview", "/"), (name, link("compare", name)), *more]
+
+
+def _pair(visit: Visit, comparison: Comparison) -> dict[str, str]:
+    """Choose which two variants to look at: those that the address names, or the last one and the baseline."""
+    baseline = visit[BASELINE] or comparison.baseline or comparison.variants[0]
+    others = [name for name in comparison.variants if name != baseline]
+    if not others:
+        raise MissingPageError("This comparison has a single variant, so nothing to compare it with.")
+    return {EXPERIMENT: visit[EXPERIMENT] or others[-1], BASELINE: baseline}
+
+
+def show_comparison(visit: Visit) -> Page:
+    """Show how far two variants lie apart, overall and by slice, and what happened to the clusters."""
+    name, comparison = visit.parts[0], visit.comparison()
+    pair = _pair(visit, comparison)
+    variants, deltas = comparison.by_variant(), comparison.deltas(**pair)
+    changes = comparison.count_changes(**pair)
+    run_links = {VARIANT: lambda row: link("run", f"{name}/{row[VARIANT]}")}
+    change_links = {"change": lambda row: link("compare", name, "clusters", change=row["change"], **pair)}
+    rows = deltas.to_dicts()
+    content = {
+        **pair,
+        "notes": [*comparison.notes],
+        "variants": make_listing("variants", "Variants", variants.describe(), variants.to_dicts(), links=run_links),
+        "deltas": make_listing("deltas", deltas.title, deltas.describe(), rows, note="; ".join(deltas.notes_on(rows))),
+        "changes": make_listing(
+            "changes", "What happened to the ideal clusters", changes.describe(), changes.to_dicts(), links=change_links
+        ),
+        "slices": _slices(comparison, pair),
+        "clusters": link("compare", name, "clusters", **pair),
+        "pairs": _pairs(name, comparison, pair),
+        "action": link("compare", name, "item"),
+    }
+    facts = {"comparison": name, **pair, "variants": variants.to_dicts()}
+    title = f"{pair[EXPERIMENT]} against {pair[BASELINE]}"
+    return Page(title, "comparison.html", content, [("Overview", "/"), (name, link("compare", name))], deltas.columns, rows, facts)
+
+
+def _pairs(name: str, comparison: Comparison, pair: Mapping[str, str]) -> list[tuple[str, str]]:
+    """List the other pairs of variants to look at."""
+    baseline = pair[BASELINE]
+    others = [one for one in comparison.variants if one not in pair.values()]
+    swapped = (f"{baseline} against {pair[EXPERIMENT]}", {EXPERIMENT: baseline, BASELINE: pair[EXPERIMENT]})
+    found = [(f"{one} against {baseline}", {EXPERIMENT: one, BASELINE: baseline}) for one in others]
+    return [(text, link("compare", name, **chosen)) for text, chosen in (*found, swapped)]
+
+
+def _slices(comparison: Comparison, pair: Mapping[str, str]) -> Any:
+    """Show the slices that moved the overall values most."""
+    first = next(iter(comparison.evaluations.values()))
+    if not first.options.slices:
+        return None
+    table = comparison.by_slice(**pair)
+    rows = table.to_dicts()
+    shown = rows[:_SHOWN]
+    cut = [f"The first {_SHOWN} of {format_count(len(rows), 'row')}"] if len(rows) > _SHOWN else []
+    note = "; ".join([*cut, *table.notes_on(shown)])
+    return make_listing("slices", table.title, table.describe(), shown, note=note)
+
+
+def show_changes(visit: Visit) -> Page:
+    """List what happened to every ideal cluster between two variants."""
+    name, comparison = visit.parts[0], visit.comparison()
+    pair = _pair(visit, comparison)
+    table = comparison.changes(**pair)
+    kinds = sorted({row["change"] for row in comparison.count_changes(**pair).to_dicts()})
+    if visit["change"]:
+        quoted = visit["change"].replace("'", "''")
+        table = table.where(f"change = '{quoted}'")
+    order = read_order(visit["sort"], table, default="-moved_items")
+    address, kept = ("compare", name, "clusters"), {**pair, "change": visit["change"]}
+    found = take(table, order, IDEAL, after=visit["after"])
+    experiment = f"{name}/{pair[EXPERIMENT]}"
+    listing = make_listing(
+        "clusters",
+        table.title,
+        table.describe(),
+        found.rows,
+        links={IDEAL: lambda row: link("run", experiment, "cluster", "ideal", row[IDEAL])},
+        order=order,
+        sorts=lambda by: link(*address, sort=by, **kept),
+    )
+    content = {
+        **pair,
+        "listing": listing,
+        "kinds": [
+            ("all", link(*address, **pair), not visit["change"]),
+            *((kind, link(*address, change=kind, **pair), kind == visit["change"]) for kind in kinds),
+        ],
+        "first": link(*address, sort=visit["sort"], **kept) if visit["after"] else "",
+        "next": link(*address, sort=visit["sort"], after=found.after, **kept) if found.after else "",
+    }
+    facts = {"comparison": name, **pair, "after": found.after or None}
+    title = "What happened to the ideal clusters"
+    return Page(title, "changes.html", content, _trail(name), table.columns, found.rows, facts)
+
+
+def show_compared_item(visit: Visit) -> Page:
+    """Show one item in all variants, side by side."""
+    name, key = visit.parts
+    comparison = visit.comparison()
+    rows = [row for variant in comparison.variants if (row := _look_up(comparison, variant, key))]
+    if not rows:
+        raise MissingPageError(f"Item {key!r} is in none of the variants.")
+    counts = [Column(count, Kind.COUNT) for count in ("together_rightly", "together_wrongly", "apart_wrongly")]
+    metrics = [Column(m.name, Kind.METRIC) for m in comparison.metrics if not m.means]
+    columns = [*keys(VARIANT), Column(IDEAL), Column(ACTUAL), Column(WEIGHT, Kind.WEIGHT), *counts, *metrics]
+    links = {
+        VARIANT: lambda row: link("run", f"{name}/{row[VARIANT]}", "item", key),
+        ACTUAL: lambda row: link("run", f"{name}/{row[VARIANT]}", "cluster", "actual", row[ACTUAL]),
+    }
+    grid = make_listing("sides", f"Item {key}", columns, rows, links=links)
+    facts = {"comparison": name, "item": key}
+    return Page(f"Item {key}", "sides.html", {"grid": grid}, _trail(name), [c.name for c in columns], rows, facts)
+
+
+def _look_up(comparison: Comparison, variant: str, key: str) -> dict[str, Any] | None:
+    try:
+        seen = comparison[variant].explain(item=key)
+    except NotFoundError:
+        return None
+    return {
+        VARIANT: variant,
+        IDEAL: seen.ideal_cluster,
+        ACTUAL: seen.actual_cluster,
+        WEIGHT: seen.weight,
+        "together_rightly": seen.true_positives.count,
+        "together_wrongly": seen.false_positives.count,
+        "apart_wrongly": seen.false_negatives.count,
+        **{m.name: seen.metrics[m.name] for m in comparison.metrics if not m.means},
+    }
+
+
+def find_compared_item(visit: Visit) -> Page:
+    """Lead from the id in a form to the item's page."""
+    return show_compared_item(visit.with_parts(visit.parts[0], visit[ITEM].strip()))

@@ -1,0 +1,209 @@
+"""The pages of items: all of them, sorted and filtered; and one of them, with the four sets that it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from pointwise.answers.conditions import parse_condition
+from pointwise.answers.explanations import ItemExplanation, ItemSet
+from pointwise.answers.tables import MetricTable
+from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside, keys
+from pointwise.core.evidence import Evidence
+from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.evaluation import Evaluation
+from pointwise.explorer.listing import make_listing, read_order, take
+from pointwise.explorer.nearest import find_nearest
+from pointwise.explorer.records import differs, fetch
+from pointwise.explorer.runs import run_trail
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.urls import link
+from pointwise.pages.grids import Grid, write
+from pointwise.store.manifest import RUN
+from pointwise.text.values import format_count, format_metric, format_weight
+
+_SHOWN = 20  # items of a set
+_RUNS = 10  # other runs in which an item is looked for
+
+_MEANINGS = {
+    "true_positives": ("Together, rightly", "true positives: with it in its actual cluster, and they should be"),
+    "false_positives": ("Together, wrongly", "false positives: with it in its actual cluster, and they should not be"),
+    "false_negatives": ("Apart, wrongly", "false negatives: in its ideal cluster, but in other actual clusters"),
+    "true_negatives": ("Apart, rightly", "true negatives: everything else"),
+}
+
+
+def show_items(visit: Visit) -> Page:
+    """List the items of a run with their metrics, those for which a condition holds."""
+    name, evaluation = visit.parts[0], visit.evaluation()
+    table = evaluation.by_item()
+    if visit["where"]:
+        table = _restrict(table, visit["where"], evaluation.evidence)
+    order = read_order(visit["sort"], table, default=ITEM)
+    address = ("run", name, "items")
+    found = take(table, order, ITEM, after=visit["after"])
+    listing = make_listing(
+        "items",
+        "Items",
+        table.describe(),
+        found.rows,
+        links={
+            ITEM: lambda row: link("run", name, "item", row[ITEM]),
+            IDEAL: lambda row: link("run", name, "cluster", "ideal", row[IDEAL]),
+            ACTUAL: lambda row: link("run", name, "cluster", "actual", row[ACTUAL]),
+        },
+        order=order,
+        sorts=lambda by: link(*address, sort=by, where=visit["where"]),
+    )
+    content = {
+        "listing": listing,
+        "where": visit["where"],
+        "sort": visit["sort"],
+        "action": link(*address),
+        "columns": [*evaluation.evidence.slice_schema, *table.columns],
+        "first": link(*address, sort=visit["sort"], where=visit["where"]) if visit["after"] else "",
+        "next": link(*address, sort=visit["sort"], where=visit["where"], after=found.after) if found.after else "",
+    }
+    facts = {"run": name, "sort": str(order), "where": visit["where"], "after": found.after or None}
+    return Page("Items", "items.html", content, run_trail(name), table.columns, found.rows, facts, run=name)
+
+
+def _restrict(table: MetricTable, condition: str, evidence: Evidence) -> MetricTable:
+    """Keep the items for which a condition holds, on their metrics or on what is known about them."""
+    own = table.frame.collect_schema()
+    schema = evidence.slice_schema | {column.name: own[column.name] for column in table.describe()}
+    names = {column.name for column in table.describe()}
+    read = parse_condition(condition, schema, named=lambda name: name if name in names else inside(name))
+    lacking = [column for column in read.columns if column not in names]
+    frame = table.frame
+    if lacking:
+        known = evidence.items_with(lacking).select(ITEM, *map(inside, lacking))
+        frame = frame.join(known, on=ITEM, how="inner")
+    return replace(table, frame=frame.filter(read.expression))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One of the four sets that an item sees."""
+
+    heading: str
+    meaning: str
+    size: str
+    grid: Grid | None
+    more: str
+    href: str
+
+
+def show_item(visit: Visit) -> Page:
+    """Show what one item sees: four sets of items, with what is known about them beside the item itself."""
+    name, key = visit.parts
+    evaluation = visit.evaluation()
+    explained = _explain(evaluation, name, key)
+    records = fetch(evaluation.evidence, [explained.item, *(i for s in explained.sets.values() for i in s.items)])
+    own = records.get(explained.item, {})
+    attributes = list(own)
+    content = {
+        "weight": format_weight(explained.weight),
+        "ideal": (explained.ideal_cluster, link("run", name, "cluster", "ideal", explained.ideal_cluster)),
+        "actual": (explained.actual_cluster, link("run", name, "cluster", "actual", explained.actual_cluster)),
+        "numbers": [(m, format_metric(_number(explained.metrics[m]))) for m in explained.shown],
+        "record": [(attribute, write(Kind.TEXT, own[attribute]).text) for attribute in attributes],
+        "seen": list(_sets(name, explained, records)),
+        "elsewhere": link("run", name, "item", explained.item, "elsewhere"),
+    }
+    facts = explained.to_dict() | {"run": name, "record": own}
+    rows = [
+        {"set": kind, ITEM: item, **records.get(item, {})}
+        for kind, found in explained.sets.items()
+        for item in found.items
+    ]
+    trail = run_trail(name, ("Items", link("run", name, "items")))
+    return Page(f"Item {key}", "item.html", content, trail, ["set", ITEM, *attributes], rows, facts, run=name)
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _explain(evaluation: Evaluation, name: str, key: str) -> ItemExplanation:
+    try:
+        return evaluation.explain(item=key, limit=_SHOWN)
+    except NotFoundError:
+        near = find_nearest(evaluation.evidence.items, ITEM, key, evaluation.engine)
+        raise MissingPageError(
+            f"Item {key!r} is not among the common items of this run.",
+            advice=f"{_say_outside(evaluation)} {'These are the nearest ids:' if near else ''}",
+            links=[(str(one), link("run", name, "item", one)) for one in near],
+        ) from None
+
+
+def _say_outside(evaluation: Evaluation) -> str:
+    """Say why an item may be missing, as far as a stored run knows."""
+    c = evaluation.coverage
+    dropped = f"{format_count(c.missing_items, 'ideal item')} were left out because the actual clustering lacks them"
+    outside = f"{format_count(c.outside_items, 'member')} of the actual clusters lie outside the truth"
+    return f"{dropped}, and {outside}; a run does not store which. It may also be mistyped."
+
+
+def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[str, Any]]) -> Iterator[Seen]:
+    ideal, actual = explained.ideal_cluster, explained.actual_cluster
+    hrefs = {
+        "true_positives": link("run", name, "cluster", "ideal", ideal, part=actual),
+        "false_positives": link("run", name, "cluster", "actual", actual),
+        "false_negatives": link("run", name, "cluster", "ideal", ideal),
+    }
+    for kind, found in explained.sets.items():
+        heading, meaning = _MEANINGS[kind]
+        size = f"{format_count(found.count, 'item')}, weight {format_weight(found.weight)}"
+        more = format_count(found.count - len(found.items), "more item") if found.items else ""
+        is_whole = found.count <= len(found.items)
+        grid = _draw(name, kind, found, records, records.get(explained.item, {})) if found.items else None
+        yield Seen(heading, meaning, size, grid, "" if is_whole else more, hrefs.get(kind, ""))
+
+
+def _draw(
+    name: str, kind: str, found: ItemSet, records: Mapping[Any, Mapping[str, Any]], own: Mapping[str, Any]
+) -> Grid:
+    """Lay the items of a set out, marking what differs from the item that is looked at."""
+    rows = [{ITEM: one, **{a: records.get(one, {}).get(a) for a in own}} for one in found.items]
+    columns = [*keys(ITEM), *(Column(attribute) for attribute in own)]
+    links = {ITEM: lambda row: link("run", name, "item", row[ITEM])}
+    grid = make_listing(kind, _MEANINGS[kind][0], columns, rows, links=links)
+    for row, line in zip(rows, grid.rows, strict=True):
+        for number, (attribute, usual) in enumerate(own.items(), 1):
+            if differs(row[attribute], None if usual is None else str(usual)):
+                line.values[number] = replace(line.values[number], mark="≠", tone="differs")
+    return grid
+
+
+def show_elsewhere(visit: Visit) -> Page:
+    """Show the same item in other runs."""
+    name, key = visit.parts
+    others = [s for s in visit.site.shelf.look() if s.kind is RUN and s.name != name and not s.inside][-_RUNS:]
+    rows = [row for stored in others if (row := _look_up(visit, stored.name, key))]
+    metrics = list(dict.fromkeys(column for row in rows for column in row if column not in _ABOUT))
+    columns = [*keys("run"), *(Column(c) for c in (IDEAL, ACTUAL)), Column(WEIGHT, Kind.WEIGHT)]
+    columns += [Column(metric, Kind.METRIC) for metric in metrics]
+    links = {"run": lambda row: link("run", row["run"], "item", key)}
+    grid = make_listing("elsewhere", "The same item in other runs", columns, rows, links=links)
+    content = {"grid": grid, "looked_at": len(others)}
+    trail = run_trail(name, (f"Item {key}", link("run", name, "item", key)))
+    title = "The same item in other runs"
+    return Page(title, "elsewhere.html", content, trail, [c.name for c in columns], rows, {"item": key}, run=name)
+
+
+_ABOUT = ("run", IDEAL, ACTUAL, WEIGHT)
+
+
+def _look_up(visit: Visit, run: str, key: str) -> dict[str, Any] | None:
+    try:
+        evaluation = visit.evaluation(run)
+        table = evaluation.by_item()
+        found = table.where(nw.col(ITEM) == evaluation.evidence.key(ITEM, key)).to_dicts()
+    except PointwiseError:
+        return None  # a run that is damaged, or whose ids are of another type
+    metrics = [m.name for m in evaluation.metrics if not m.means]
+    return {"run": run} | {c: found[0][c] for c in (IDEAL, ACTUAL, WEIGHT, *metrics)} if found else None

@@ -1,0 +1,145 @@
+"""Jobs: the work behind a page, done in a thread, waited for a while, watched and cancelled."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from pointwise.engines import Engine
+from pointwise.errors import PointwiseError
+
+AT_ONCE = 4  # jobs that compute at the same time; others wait for their turn
+MOST_KEPT = 64  # answers
+
+
+class CancelledError(PointwiseError):
+    """Somebody cancelled the work."""
+
+
+class BusyError(PointwiseError):
+    """More work is waiting than anybody will wait for."""
+
+
+class Job:
+    """Work under way, or its answer.
+
+    Args:
+        work: What to do; it gets the job, to say which engines it uses.
+    """
+
+    def __init__(self, work: Callable[[Job], Any]) -> None:
+        self.name = secrets.token_hex(8)
+        self.future: Future[Any] = Future()
+        self.started = time.monotonic()
+        self.is_cancelled = False
+        self._work = work
+        self._engines: list[Engine] = []
+        self._lock = threading.Lock()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been under way."""
+        return time.monotonic() - self.started
+
+    def uses(self, engine: Engine) -> None:
+        """Remember an engine that works for this job, and stop if it was cancelled meanwhile."""
+        with self._lock:
+            self._engines.append(engine)
+        self.check()
+
+    def check(self) -> None:
+        """Stop if the job was cancelled.
+
+        Raises:
+            CancelledError: It was.
+        """
+        if self.is_cancelled:
+            raise CancelledError("This was cancelled. Open the page again to start anew.")
+
+    def cancel(self) -> None:
+        """Have the work end."""
+        self.is_cancelled = True
+        with self._lock:
+            for engine in self._engines:
+                engine.cancel()
+
+    def run(self) -> None:
+        """Do the work and keep the answer."""
+        try:
+            self.check()
+            self.future.set_result(self._work(self))
+        except KeyboardInterrupt:
+            self.future.set_exception(CancelledError("This was cancelled. Open the page again to start anew."))
+        except BaseException as error:  # noqa: BLE001  # whoever waits gets it
+            self.future.set_exception(error)
+        finally:
+            self._engines.clear()
+
+
+class Jobs:
+    """All jobs of a server: few at once, the same one only once, the latest answers kept."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="explorer")
+        self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._waiting = 0
+
+    def start(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
+        """Start a job, or return the one that does the same; a key of None is never the same.
+
+        Raises:
+            BusyError: Too many wait already.
+        """
+        with self._lock:
+            known = self._jobs.get(key) if key is not None else None
+            if known is not None and not _has_failed(known):
+                self._jobs.move_to_end(key)
+                return known
+            if self._waiting >= MOST_WAITING:
+                raise BusyError("The explorer has more to do than it can. Try again in a moment.")
+            job = Job(work)
+            self._jobs[key if key is not None else job.name] = job
+            self._waiting += 1
+            self._forget()
+        self._pool.submit(self._run, job, is_kept=key is not None)
+        return job
+
+    def _run(self, job: Job, *, is_kept: bool) -> None:
+        try:
+            job.run()
+        finally:
+            with self._lock:
+                self._waiting -= 1
+                if not is_kept:
+                    self._jobs.pop(job.name, None)
+
+    def find(self, name: str) -> Job | None:
+        """Find a job that is under way."""
+        with self._lock:
+            return next((job for job in self._jobs.values() if job.name == name and not job.future.done()), None)
+
+    def _forget(self) -> None:
+        done = [key for key, job in self._jobs.items() if job.future.done()]
+        for key in done[: max(0, len(self._jobs) - MOST_KEPT)]:
+            del self._jobs[key]
+
+    def close(self) -> None:
+        """Cancel everything and let go of the threads."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        for job in jobs:
+            job.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+MOST_WAITING = 256  # jobs
+
+
+def _has_failed(job: Job) -> bool:
+    return job.future.done() and job.future.exception() is not None

@@ -1,0 +1,247 @@
+"""The pages of judging: questions one by one, what to decide, and what the answers say. The library does the rest."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pointwise.columns import Column, keys
+from pointwise.diffs.facing import Facing, face, in_order
+from pointwise.diffs.judgements import read_judgements
+from pointwise.diffs.questions import find_questions, read_questions
+from pointwise.diffs.sitting import Sitting
+from pointwise.diffs.standing import Standing, look_at
+from pointwise.errors import NotFoundError, UsageError
+from pointwise.explorer.changed import diff_trail
+from pointwise.explorer.listing import make_listing
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.urls import link
+from pointwise.pages.grids import Grid, shorten
+from pointwise.store.manifest import DIFF
+from pointwise.text.values import NOTHING, format_count, format_metric
+
+ANSWERS = ("yes", "no", "unsure", "flag")
+
+_CASES = 20  # on a page
+
+
+def _sitting(visit: Visit, judge: str) -> tuple[Sitting, threading.Lock]:
+    try:
+        return visit.site.sittings.at(visit.stored(DIFF), judge)
+    except NotFoundError:
+        name, path = visit.parts[0], visit.stored(DIFF).path
+        raise MissingPageError(
+            "This diff has no questions yet.",
+            advice=f"Draw some: pointwise judge sample {path} --half-width 0.01",
+            links=[("The diff", link("diff", name))],
+        ) from None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One value of two that face each other: its pieces, each with whether the other one has it too."""
+
+    pieces: Sequence[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is known about both items under one name."""
+
+    attribute: str
+    left: Side
+    right: Side
+    mark: str
+
+
+def show_question(visit: Visit) -> Page:
+    """Ask a judge the next question; who the judge is stands in the address."""
+    name, judge = visit.parts[0], visit["judge"].strip()
+    trail = diff_trail(name)
+    if not judge:
+        _sitting(visit, "nobody")
+        return Page("Who answers?", "judge_name.html", {"action": link("diff", name, "judge")}, trail)
+    sitting, lock = _sitting(visit, judge)
+    with lock:
+        turn, standing = sitting.turn(), sitting.standing()
+        question = turn.question
+        context = in_order(turn, question.context) if question and question.number in sitting.opened else None
+    facts = {"diff": name, "judge": judge, "standing": _progress(standing)}
+    content = {
+        "judge": judge,
+        "action": link("diff", name, "judge"),
+        "standing": standing,
+        "percent": f"{100 * standing.answered / max(1, standing.questions):.1f}",
+        "question": question,
+        "times": turn.times,
+        "since": int(time.time() * 1000),
+        "plain": visit["plain"],
+        "toggle": link("diff", name, "judge", judge=judge, plain="" if visit["plain"] else 1),
+        "said": visit["said"],
+    }
+    if question is None:
+        return Page("Nothing left to ask you", "judge_done.html", content, trail, facts=facts)
+    left, right = in_order(turn, (question.a, question.b))
+    content |= {
+        "left": shorten(left).text,
+        "right": shorten(right).text,
+        "lines": [_line(facing, is_plain=bool(visit["plain"])) for facing in face(turn)],
+        "context": [_context(n, records) for n, records in enumerate(context)] if context else None,
+    }
+    rows = [{"attribute": f.attribute, "left": f.left, "right": f.right, "mark": f.mark} for f in face(turn)]
+    facts |= {"question": question.number, "left": left, "right": right}
+    title = "Do these two belong together?"
+    return Page(title, "judge.html", content, trail, ["attribute", "left", "right", "mark"], rows, facts)
+
+
+def _progress(standing: Standing) -> dict[str, Any]:
+    """Say how far judging has come, and nothing that could sway a judge."""
+    return {
+        "answered": standing.answered,
+        "questions": standing.questions,
+        "half_width": standing.leading.half_width,
+        "target": standing.target,
+    }
+
+
+def _line(facing: Facing, *, is_plain: bool) -> Line:
+    sides = facing.pieces
+    if is_plain or facing.mark != "different":
+        sides = tuple((("".join(text for text, _ in side), True),) if side else () for side in sides)  # type: ignore[assignment]
+    left, right = (Side(side or ((NOTHING, True),)) for side in sides)
+    return Line(facing.attribute, left, right, facing.mark)
+
+
+def _context(number: int, records: Sequence[Mapping[str, Any]]) -> Grid:
+    """Lay a few others that stay with one of the items out, without their ids."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    columns = [Column(name) for name in names]
+    rows = [dict.fromkeys(names) | dict(record) for record in records]
+    return make_listing(f"context-{number}", "Others that stay with it", columns, rows)
+
+
+def answer_question(visit: Visit, form: Mapping[str, str]) -> str:
+    """Take what a judge pressed, and return where to go on."""
+    name, judge, pressed = visit.parts[0], form.get("judge", "").strip(), form.get("press", "")
+    sitting, lock = _sitting(visit, judge)
+    said = ""
+    with lock:
+        if pressed == "undo":
+            said = "undone" if sitting.undo() is not None else "nothing"
+        elif pressed == "skip":
+            sitting.skip(_number(form, "question"))
+        elif pressed == "context":
+            sitting.open_context(_number(form, "question"))
+        elif pressed in ANSWERS:
+            ms = max(0, int(time.time() * 1000) - _number(form, "since"))
+            note, times = form.get("note", "").strip()[:_LONGEST], _number(form, "times")
+            sitting.answer(_number(form, "question"), pressed, ms=ms, note=note, times=times)  # type: ignore[arg-type]
+        else:
+            raise UsageError(f"{pressed!r} is not an answer. Answers are {', '.join(ANSWERS)}.")
+    return link("diff", name, "judge", judge=judge, said=said, plain=form.get("plain", ""))
+
+
+_LONGEST = 2_000  # characters of a note
+
+
+def _number(form: Mapping[str, str], name: str) -> int:
+    text = form.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < len(str(1 << 63))):
+        raise UsageError(f"The form does not say which {name}.")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A case with the records of its items, and what judges said."""
+
+    a: str
+    b: str
+    reason: str
+    answers: list[tuple[str, str, str]]
+    grid: Grid | None
+
+
+def show_cases(visit: Visit) -> Page:
+    """List what is to be decided, with what every judge said."""
+    name, judge = visit.parts[0], visit["judge"].strip()
+    sitting, lock = _sitting(visit, judge or "nobody")
+    with lock:
+        cases = sitting.cases()
+    content = {
+        "judge": judge,
+        "action": link("diff", name, "adjudicate"),
+        "cases": [
+            Decision(
+                case.pair[0],
+                case.pair[1],
+                case.reason,
+                [(one.judge, str(one.answer), one.note) for one in case.answers],
+                _facing_records(number, case.question) if case.question else None,
+            )
+            for number, case in enumerate(cases[:_CASES])
+        ],
+        "more": len(cases) - _CASES,
+    }
+    rows = [case.to_dict() for case in cases]
+    columns = ["kind", "a", "b", "question", "reason", "answers", "chain"]
+    return Page("Decide where answers disagree", "cases.html", content, diff_trail(name), columns, rows, {"diff": name})
+
+
+def _facing_records(number: int, question: Any) -> Grid | None:
+    first, second = question.records
+    names = list(dict.fromkeys([*first, *second]))
+    rows = [{"attribute": n, "a": first.get(n), "b": second.get(n)} for n in names]
+    columns = [*keys("attribute"), Column("a"), Column("b")]
+    return make_listing(f"case-{number}", "What is known about both", columns, rows) if rows else None
+
+
+def decide(visit: Visit, form: Mapping[str, str]) -> str:
+    """Take a decision, and return where to go on."""
+    name, judge, answer = visit.parts[0], form.get("judge", "").strip(), form.get("press", "")
+    sitting, lock = _sitting(visit, judge)
+    with lock:
+        note = form.get("note", "").strip()[:_LONGEST]
+        sitting.adjudicate(form.get("a", ""), form.get("b", ""), answer, note=note)  # type: ignore[arg-type]
+    return link("diff", name, "adjudicate", judge=judge)
+
+
+def show_estimates(visit: Visit) -> Page:
+    """Show what the answers say about the change, with intervals, and how far judges agree."""
+    name, diff = visit.parts[0], visit.diff()
+    _sitting(visit, "nobody")
+    folder = find_questions(visit.stored(DIFF).path)
+    questions, judgements = read_questions(folder), read_judgements(folder)
+    estimates, standing = diff.estimate(questions, judgements), look_at(questions, judgements)
+    drawn, agreement = estimates.drawing(), judgements.agreement
+    content = {
+        "standing": standing,
+        "left": _say_left(standing),
+        "estimates": make_listing("estimates", drawn.title, drawn.columns, list(drawn.rows), note=drawn.note),
+        "pairs": make_listing("pairs", "Kinds of pairs", standing.describe(), standing.to_dicts()),
+        "alpha": None if standing.alpha is None else format_metric(standing.alpha),
+        "agreement": _draw_agreement(agreement),
+        "cases": format_count(len(standing.cases), "case"),
+        "adjudicate": link("diff", name, "adjudicate"),
+        "judge": link("diff", name, "judge"),
+        "problems": standing.problems,
+    }
+    facts = {"diff": name, "standing": standing.to_dict(), "agreement": agreement.to_dict()}
+    rows = estimates.to_dicts()
+    return Page("Is it better?", "estimates.html", content, diff_trail(name), estimates.columns, rows, facts)
+
+
+def _draw_agreement(agreement: Any) -> Grid | None:
+    drawn = agreement.drawing()
+    return make_listing("judges", drawn.title, drawn.columns, list(drawn.rows), note=drawn.note) if drawn.rows else None
+
+
+def _say_left(standing: Standing) -> str:
+    if standing.is_reached:
+        return "The target width is reached."
+    if standing.left_to_target is None:
+        return f"{format_count(standing.left, 'question')} are open."
+    return f"About {format_count(standing.left_to_target, 'more answer')} until the target width."

@@ -1,0 +1,94 @@
+"""The overview: everything that is stored below the folder, from manifests alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pointwise.answers.tables import MetricTable
+from pointwise.columns import Column, Kind
+from pointwise.engines import start_engine
+from pointwise.errors import PointwiseError
+from pointwise.explorer.listing import make_listing
+from pointwise.explorer.shelf import Stored
+from pointwise.explorer.site import Page, Visit
+from pointwise.explorer.sparks import Spark, draw_spark
+from pointwise.explorer.urls import link
+from pointwise.pages.grids import Grid
+from pointwise.store.history import history
+from pointwise.store.manifest import COMPARISON, ComparisonManifest, read_manifest
+from pointwise.text.values import format_metric
+
+_CREATED, _PROBLEM = "created", "problem"
+
+
+def show_overview(visit: Visit) -> Page:
+    """List the runs, comparisons and diffs below the folder."""
+    engine = start_engine()
+    visit.opened.callback(engine.close)
+    shelf = visit.site.shelf
+    found, top = shelf.look(), shelf.top
+    runs, diffs = history(top, of="runs", engine=engine), history(top, of="diffs", engine=engine)
+    run_rows, diff_rows = _newest(runs), _newest(diffs)
+    compared = [_read_comparison(stored) for stored in found if stored.kind is COMPARISON]
+    content = {
+        "top": str(top),
+        "runs": _grid("runs", "Runs", runs, run_rows, "run"),
+        "sparks": list(_sparks(runs, run_rows)),
+        "comparisons": _comparisons(compared),
+        "diffs": _grid("diffs", "Diffs", diffs, diff_rows, "diff"),
+        "problems": _problems([*run_rows, *diff_rows, *compared]),
+    }
+    facts = {"folder": str(top), "comparisons": compared, "diffs": diff_rows}
+    return Page("What is stored here", "overview.html", content, columns=runs.columns, rows=run_rows, facts=facts)
+
+
+def _newest(table: MetricTable) -> list[dict[str, Any]]:
+    return sorted(table.to_dicts(), key=lambda row: row[_CREATED] or "", reverse=True)
+
+
+def _grid(name: str, caption: str, table: MetricTable, rows: Sequence[Mapping[str, Any]], noun: str) -> Grid | None:
+    whole = [_readable(row) for row in rows if not row[_PROBLEM]]
+    if not whole:
+        return None
+    columns = [replace(c, is_drawn=c.is_drawn and c.name != _PROBLEM) for c in table.describe()]
+    return make_listing(name, caption, columns, whole, links={noun: lambda row: link(noun, row[noun])})
+
+
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(row) | {_CREATED: str(row[_CREATED] or "")[:16].replace("T", " ")}
+
+
+def _sparks(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> Sequence[Spark]:
+    """Draw every metric over time, oldest first."""
+    whole = [row for row in reversed(rows) if not row[_PROBLEM]]
+    names = [column.name for column in table.describe() if column.kind is Kind.METRIC]
+    series = {name: [row[name] for row in whole if row[name] is not None] for name in names}
+    return [draw_spark(name, values, format_metric) for name, values in series.items() if len(values) > 1]
+
+
+def _read_comparison(stored: Stored) -> dict[str, Any]:
+    row: dict[str, Any] = {"comparison": stored.name, _CREATED: None, "variants": [], "baseline": None, _PROBLEM: None}
+    try:
+        manifest = read_manifest(stored.path, ComparisonManifest)
+    except PointwiseError as error:
+        return row | {_PROBLEM: str(error)}
+    return row | {_CREATED: manifest.created, "variants": list(manifest.variants), "baseline": manifest.baseline}
+
+
+def _comparisons(rows: Sequence[Mapping[str, Any]]) -> Grid | None:
+    whole = [
+        _readable(row) | {"variants": ", ".join(row["variants"])}
+        for row in sorted(rows, key=lambda row: row[_CREATED] or "", reverse=True)
+        if not row[_PROBLEM]
+    ]
+    if not whole:
+        return None
+    columns = [Column("comparison", Kind.KEY), Column(_CREATED), Column("variants"), Column("baseline")]
+    links = {"comparison": lambda row: link("compare", row["comparison"])}
+    return make_listing("comparisons", "Comparisons", columns, whole, links=links)
+
+
+def _problems(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(row[_PROBLEM]) for row in rows if row[_PROBLEM]]

@@ -1,0 +1,90 @@
+"""The shelf: what is stored below one folder, by name.
+
+A name in an address is only ever compared with the names that were found below the folder. It is never made a path.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pointwise.engines.files import identity_of
+from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.store.history import as_text, stored_below
+from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, Kind, read_manifest
+
+_FRESH = 1.0  # seconds for which an unknown name is not looked for again
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A stored folder.
+
+    Args:
+        name: Its place below the folder that is explored.
+        kind: What it is.
+        path: Where it is.
+        inside: The name of the comparison that it is a part of, if it is.
+    """
+
+    name: str
+    kind: Kind
+    path: Path
+    inside: str = ""
+
+    @property
+    def version(self) -> tuple[int, ...] | None:
+        """Which version it is: another one has another manifest file."""
+        return identity_of(self.path / self.kind.file)
+
+
+class Shelf:
+    """All that is stored below one folder."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self._lock = threading.Lock()
+        self._found: dict[tuple[str, str], Stored] = {}
+        self._looked_at = float("-inf")
+
+    def look(self) -> list[Stored]:
+        """Find everything that is there now."""
+        found = {(one.kind.noun, one.name): one for one in self._walk()}
+        with self._lock:
+            self._found, self._looked_at = found, time.monotonic()
+        return list(found.values())
+
+    def find(self, kind: Kind, name: str) -> Stored:
+        """Find a stored folder by its name.
+
+        Raises:
+            NotFoundError: Nothing of that kind is called so.
+        """
+        known = self._found.get((kind.noun, name))
+        if known is None and time.monotonic() - self._looked_at > _FRESH:
+            self.look()
+            known = self._found.get((kind.noun, name))
+        if known is None:
+            raise NotFoundError(f"There is no stored {kind.noun} {name!r} below {str(self.top)!r}.")
+        return known
+
+    def _walk(self) -> Iterator[Stored]:
+        for path, kind in stored_below(self.top):
+            is_top = path == self.top
+            name = as_text(self.top.resolve().name if is_top else path.relative_to(self.top).as_posix())
+            yield Stored(name, kind, path)
+            if kind is COMPARISON:
+                yield from _parts(name, path)
+
+
+def _parts(name: str, path: Path) -> Iterator[Stored]:
+    """List the runs that a comparison consists of."""
+    try:
+        manifest = read_manifest(path, ComparisonManifest)
+    except PointwiseError:
+        return  # the overview says what is wrong with it
+    for variant, folder in manifest.variants.items():
+        yield Stored(f"{name}/{variant}", RUN, path / folder, inside=name)

@@ -1,0 +1,145 @@
+"""The site: one explored folder, and a visit to one of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pointwise.comparison.comparison import Comparison, load_comparison
+from pointwise.diffs.diff import Diff, load_diff
+from pointwise.engines import start_engine
+from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.evaluation import Evaluation, load
+from pointwise.explorer.jobs import Job
+from pointwise.explorer.shelf import Shelf, Stored
+from pointwise.explorer.sittings import Sittings
+from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a server shows.
+
+    Args:
+        top: The folder that is explored.
+        attributes: Files with what is known about items, of any kind that `evaluate` reads, if they were given. Each
+            page reads what it needs of them, which is quick for Parquet.
+
+    Raises:
+        NotFoundError: There is no such folder.
+    """
+
+    top: Path
+    attributes: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a folder that is not there."""
+        if not self.top.is_dir():
+            raise NotFoundError(f"There is no folder {str(self.top)!r}.")
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """What is stored below the folder."""
+        return Shelf(self.top)
+
+    @cached_property
+    def sittings(self) -> Sittings:
+        """The judges that are at work."""
+        return Sittings()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: what its template draws, and the same for programs.
+
+    Args:
+        title: What it is about.
+        template: The template.
+        content: What the template draws.
+        trail: The pages above it, with their addresses.
+        columns: The columns of its main table.
+        rows: The rows of its main table, as CSV has them.
+        facts: What JSON says beside the rows.
+        status: Of the answer.
+        run: The run that searches are about.
+    """
+
+    title: str
+    template: str
+    content: Mapping[str, Any]
+    trail: Sequence[tuple[str, str]] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Mapping[str, Any]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    run: str = ""
+
+
+class MissingPageError(PointwiseError):
+    """There is no such page, or nothing to show on it.
+
+    Args:
+        message: What is missing.
+        advice: What to do, or what there is instead.
+        links: Where to go instead.
+    """
+
+    def __init__(self, message: str, *, advice: str = "", links: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.advice, self.links = advice, tuple(links)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request for one page, while it is answered.
+
+    Args:
+        site: What is shown.
+        parts: The names and ids in the address.
+        query: What stands behind its question mark.
+        job: The work, which says whether it was cancelled.
+    """
+
+    site: Site
+    parts: tuple[str, ...]
+    query: Mapping[str, str]
+    job: Job
+    opened: ExitStack = field(default_factory=ExitStack)
+
+    def __getitem__(self, name: str) -> str:
+        """Return what the address says of something; nothing if it does not."""
+        return self.query.get(name, "")
+
+    def stored(self, kind: Kind, name: str | None = None) -> Stored:
+        """Find what the address names first."""
+        return self.site.shelf.find(kind, self.parts[0] if name is None else name)
+
+    def evaluation(self, name: str | None = None) -> Evaluation:
+        """Open a run, with the attributes that were given for all."""
+        opened: Evaluation = self._open(self.stored(RUN, name), load)
+        return opened.with_attributes(self.site.attributes) if self.site.attributes else opened
+
+    def comparison(self) -> Comparison:
+        """Open a comparison."""
+        opened: Comparison = self._open(self.stored(COMPARISON), load_comparison)
+        return opened
+
+    def diff(self) -> Diff:
+        """Open a diff, with the attributes that were given for all."""
+        opened: Diff = self._open(self.stored(DIFF), load_diff)
+        return opened.with_attributes(self.site.attributes) if self.site.attributes else opened
+
+    def _open(self, stored: Stored, loader: Callable[..., Any]) -> Any:
+        """Load something with an engine of its own, so that visits neither wait for one another nor cancel others."""
+        engine = start_engine()
+        self.opened.callback(engine.close)
+        self.job.uses(engine)
+        return loader(stored.path, verify=False, engine=engine)
+
+    def with_parts(self, *parts: str) -> Visit:
+        """Return the same visit of another page."""
+        return replace(self, parts=parts)

@@ -1,0 +1,76 @@
+"""The page of slices: for whom a clustering works, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pointwise.columns import WEIGHT
+from pointwise.explorer.listing import MOST_ROWS, make_listing
+from pointwise.explorer.runs import run_trail, slice_columns
+from pointwise.explorer.site import Page, Visit
+from pointwise.explorer.urls import link
+from pointwise.text.values import format_count
+
+_SHOWN = 200  # slices
+
+
+def show_slices(visit: Visit) -> Page:
+    """Show the slices by what the address says; by the slices of the run, or by cluster size, if it says nothing."""
+    name, evaluation = visit.parts[0], visit.evaluation()
+    columns = slice_columns(evaluation)
+    default = evaluation.options.slices[0] if evaluation.options.slices else columns[0]
+    by = visit["by"] or (default if isinstance(default, str) else ",".join(default))
+    table = evaluation.by_slice(by)
+    if visit["where"]:
+        table = table.where(visit["where"])
+    rows = table.sort(WEIGHT, descending=True).head(MOST_ROWS).to_dicts() if visit["where"] else table.to_dicts()
+    keys = table.drawn_keys
+    links = (
+        {keys[0]: lambda row: link("run", name, "items", where=_condition(keys, row))}
+        if _is_plain(keys, columns)
+        else {}
+    )
+    note = "; ".join([*_cut(len(rows)), *table.notes_on(rows)])
+    content = {
+        "by": by,
+        "where": visit["where"],
+        "columns": [(column, link("run", name, "slices", by=column)) for column in columns],
+        "crossed": [(f"{by}, {c}", link("run", name, "slices", by=f"{by},{c}")) for c in columns if _crosses(keys, c)],
+        "slices": make_listing(
+            "slices",
+            table.title,
+            table.describe(),
+            rows[:_SHOWN],
+            links=links if _is_plain(keys, columns) else {},
+            note=note,
+        ),
+        "action": link("run", name, "slices"),
+    }
+    title = f"Slices by {by}"
+    return Page(title, "slices.html", content, run_trail(name), table.columns, rows, {"run": name, "by": by}, run=name)
+
+
+def _cut(number: int) -> list[str]:
+    return [f"The heaviest {_SHOWN} of {format_count(number, 'slice')}"] if number > _SHOWN else []
+
+
+def _is_plain(keys: list[str], columns: list[str]) -> bool:
+    """Tell whether slices are made of columns that items have."""
+    return bool(keys) and all(key in columns and not key.endswith("_cluster_size") for key in keys)
+
+
+def _crosses(keys: list[str], column: str) -> bool:
+    return len(keys) == 1 and column not in keys
+
+
+def _condition(keys: list[str], row: Mapping[str, Any]) -> str:
+    """Write which items a slice holds."""
+    return " and ".join(_equals(key, row[key]) for key in keys)
+
+
+def _equals(key: str, value: Any) -> str:
+    name = key if key.isidentifier() else f"`{key}`"
+    if value is None:
+        return f"{name} is null"
+    return f"{name} == {value!r}" if isinstance(value, (bool, int, float)) else f"{name} == {str(value)!r}"

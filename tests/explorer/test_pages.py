@@ -1,0 +1,332 @@
+"""Pages of the explorer: what they say is what the library says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+import pointwise as pw
+from pointwise.engines import start_engine
+from pointwise.engines.queries import from_rows
+from pointwise.explorer.jobs import CancelledError, Job, Jobs
+from pointwise.explorer.urls import decode, encode, link, read_path
+from pointwise.text.values import format_metric
+from visiting import visiting
+
+RUN = "releases/2021"
+ODD = 'it\'s an "odd" name'
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    "\"'><svg onload=alert(3)>",
+    "{{ 7 * 7 }}",
+    "a/b/../c",
+    "..",
+    ".",
+    "~",
+    "item.csv",
+    "x.json",
+    "line\nbreak\ttab",
+    "שלום \u202eevil",
+    "👩‍👩‍👧",
+    "%2e%2e%2f?x=1#y&z",
+    "=1+1",
+    "c:\\d",
+)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> pw.Evaluation:
+    data = pw.datasets.patentsview()
+    return pw.evaluate(
+        ideal=data.truth,
+        actual=data.releases["2021-12-30"],
+        attributes=data.attributes,
+        weight="num_claims",
+        slices=["country"],
+        outside="wrong",
+    )
+
+
+@pytest.fixture(scope="module")
+def top(evaluation: pw.Evaluation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "releases").mkdir()
+    evaluation.save(folder / RUN)
+    ideal = {item: f"ideal {item}" for item in HOSTILE} | {f"{item} 2": f"ideal {item}" for item in HOSTILE}
+    actual = dict.fromkeys(ideal, "one </td>") | {f"{item} 2": f"actual {item}" for item in HOSTILE}
+    known = pa.table({"item": list(ideal), ODD: [f"{item}!" for item in ideal]})
+    pw.evaluate(ideal=ideal, actual=actual, attributes=known, slices=[ODD]).save(folder / "hostile")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(top: Path) -> Iterator[TestClient]:
+    with visiting(top) as opened:
+        yield opened
+
+
+def page(client: TestClient, *parts: object, **query: object) -> str:
+    answer = client.get(link(*parts, **query))
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return str(answer.text)
+
+
+def data(client: TestClient, *parts: object, **query: object) -> dict:
+    path, _, rest = link(*parts, **query).partition("?")
+    answer = client.get(f"{path}.json?{rest}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("part", [*HOSTILE, "", "~~", "plain", "..." * 3])
+def test_any_text_is_one_part_of_an_address(part: str):
+    path = link("run", part, "item", part)
+    assert read_path(path.encode()).parts == ("run", part, "item", part)
+    assert decode(encode(part)) == part
+    assert read_path(f"{path}.csv".encode()).format == "csv"
+    assert unquote(encode(part)).removeprefix("~") in (part, part.removeprefix("~"))
+
+
+def test_the_overview_lists_what_is_stored(client: TestClient, evaluation: pw.Evaluation):
+    rows = {row["run"]: row for row in data(client)["rows"]}
+    assert set(rows) == {RUN, "hostile"}
+    assert rows[RUN]["recall"] == evaluation.overall["recall"]
+    assert format_metric(evaluation.overall["recall"]) in page(client)
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path):
+    with visiting(tmp_path) as opened:
+        assert "pointwise evaluate TRUTH CLUSTERING --save" in opened.get("/").text
+
+
+def test_a_damaged_run_is_named_with_the_reason(tmp_path: Path):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.json").write_text("{")
+    with visiting(tmp_path) as opened:
+        text = opened.get("/").text
+        assert "Damaged:" in text
+        assert "run.json" in text
+        answer = opened.get("/run/bad")
+        assert answer.status_code == 500
+        assert "Traceback" not in answer.text
+        assert "is damaged" in answer.text
+
+
+def test_a_run_shows_the_numbers_of_the_library(client: TestClient, evaluation: pw.Evaluation):
+    text, found = page(client, "run", RUN), data(client, "run", RUN)
+    assert [row["value"] for row in found["rows"]] == [row["value"] for row in evaluation.overall.to_dicts()]
+    for name, value in evaluation.overall.values.items():
+        assert f'data-metric="{name}">{format_metric(value)}<' in text
+    assert link("run", RUN, "clusters", "ideal") in text
+
+
+@pytest.mark.parametrize("side", ["ideal", "actual"])
+def test_all_clusters_come_page_by_page_and_once(client: TestClient, evaluation: pw.Evaluation, side: str):
+    table = evaluation.by_ideal_cluster() if side == "ideal" else evaluation.by_actual_cluster()
+    key = f"{side}_cluster"
+    expected = {row[key]: row for row in table.to_dicts()}
+    seen: list[dict] = []
+    after: str | None = ""
+    while after is not None:
+        found = data(client, "run", RUN, "clusters", side, sort="recall", after=after)
+        seen += found["rows"]
+        after = found["after"]
+    assert [row[key] for row in seen] == sorted(expected, key=lambda one: (expected[one]["recall"], one))
+    assert all(row["recall"] == pytest.approx(expected[row[key]]["recall"], rel=1e-12) for row in seen)
+
+
+def test_clusters_are_filtered_by_size_and_condition(client: TestClient):
+    found = data(client, "run", RUN, "clusters", "ideal", size="3", where="recall < 1")
+    sizes = [row["items"] for row in found["rows"]]
+    assert sizes
+    assert all(3 <= size <= 5 for size in sizes)
+    assert all(row["recall"] < 1 for row in found["rows"])
+
+
+@pytest.mark.parametrize(
+    "query", [{"sort": "nothing"}, {"size": "4"}, {"where": "recall <"}, {"after": "[1]"}, {"after": "["}]
+)
+def test_a_wrong_address_is_answered_with_our_message(client: TestClient, query: dict[str, str]):
+    answer = client.get(link("run", RUN, "clusters", "ideal", **query))
+    assert answer.status_code == 400
+    assert "This did not work" in answer.text
+
+
+def test_members_come_with_their_records_the_heaviest_cell_first(client: TestClient, evaluation: pw.Evaluation):
+    worst = evaluation.by_ideal_cluster().worst("recall", 1).to_dicts()[0]["ideal_cluster"]
+    explained = evaluation.explain(ideal_cluster=worst)
+    found = data(client, "run", RUN, "cluster", "ideal", worst)
+    assert found["cells"] == explained.to_dict()["cells"]
+    members = evaluation.by_item().where(f"ideal_cluster = '{worst}'").to_dicts()
+    assert {row["item"] for row in found["rows"]} == {row["item"] for row in members}
+    order = [row["actual_cluster"] for row in explained.to_dicts()]
+    shown = list(dict.fromkeys(row["actual_cluster"] for row in found["rows"]))
+    assert shown == order
+    assert "country" in found["rows"][0]
+    one = data(client, "run", RUN, "cluster", "ideal", worst, part=order[1])
+    assert {row["actual_cluster"] for row in one["rows"]} == {order[1]}
+
+
+def test_long_clusters_come_page_by_page(client: TestClient, evaluation: pw.Evaluation):
+    largest = evaluation.by_ideal_cluster().sort("items", descending=True).head(1).to_dicts()[0]
+    seen: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        found = data(client, "run", RUN, "cluster", "ideal", largest["ideal_cluster"], after=after)
+        seen += [row["item"] for row in found["rows"]]
+        after = found["after"]
+    assert len(seen) == len(set(seen)) == largest["items"]
+
+
+def test_an_item_shows_its_four_sets(client: TestClient, evaluation: pw.Evaluation):
+    item = evaluation.by_item().worst("recall", 1).to_dicts()[0]["item"]
+    explained, found = evaluation.explain(item=item), data(client, "run", RUN, "item", item)
+    for kind, count in ((name, one.count) for name, one in explained.sets.items()):
+        assert found[kind]["count"] == count
+    assert found["metrics"] == explained.metrics
+    text = page(client, "run", RUN, "item", item)
+    assert "Apart, wrongly" in text
+    assert "Its record" in text
+
+
+def test_an_unknown_item_gets_the_nearest_ids(client: TestClient, evaluation: pw.Evaluation):
+    known = evaluation.by_item().sort("item").head(3).to_dicts()
+    answer = client.get(link("run", RUN, "item", known[1]["item"] + "x"))
+    assert answer.status_code == 404
+    assert "outside the truth" in answer.text
+    assert link("run", RUN, "item", known[1]["item"]) in answer.text
+    answer = client.get(link("run", RUN, "cluster", "ideal", "inventor-0"))
+    assert answer.status_code == 404
+    assert "inventor-001" in answer.text
+
+
+def test_items_are_filtered_by_what_is_known_and_by_metrics(client: TestClient, evaluation: pw.Evaluation):
+    found = data(client, "run", RUN, "items", where="country = 'DE' and recall < 1", sort="recall")
+    table = evaluation.by_item().where("recall < 1").to_dicts()
+    assert 0 < len(found["rows"]) <= len(table)
+    assert [row["recall"] for row in found["rows"]] == sorted(row["recall"] for row in found["rows"])
+
+
+def test_slices_have_intervals_and_lead_to_their_items(client: TestClient, evaluation: pw.Evaluation):
+    found = data(client, "run", RUN, "slices", by="country")
+    expected = evaluation.by_slice("country").to_dicts()
+    assert [row["country"] for row in found["rows"]] == [row["country"] for row in expected]
+    assert found["rows"][0]["recall_low"] == pytest.approx(expected[0]["recall_low"], rel=1e-9)
+    assert link("run", RUN, "items", where="country == 'US'").replace("&", "&amp;") in page(
+        client, "run", RUN, "slices"
+    )
+    assert client.get(link("run", RUN, "slices", by="nothing")).status_code == 400
+
+
+def test_search_finds_the_exact_id_first_then_what_begins_so(client: TestClient):
+    found = data(client, "search", q="inventor-00", run=RUN)["rows"]
+    assert [row["id"] for row in found][:2] == ["inventor-001", "inventor-002"]
+    assert data(client, "search", q="inventor-002")["rows"][0]["id"] == "inventor-002"
+    assert data(client, "search", q="nothing at all")["rows"] == []
+    assert "No item and no cluster" in page(client, "search", q="nothing at all")
+
+
+@pytest.mark.parametrize("item", HOSTILE)
+def test_hostile_ids_are_shown_and_never_obeyed(client: TestClient, item: str):
+    for parts in (("item", item), ("cluster", "ideal", f"ideal {item}"), ("cluster", "actual", f"actual {item}")):
+        text = page(client, "run", "hostile", *parts)
+        assert "<img src=x" not in text
+        assert "<script>alert" not in text
+        assert "<svg onload" not in text
+        assert ">49<" not in text
+    assert data(client, "run", "hostile", "item", item)["item"] == item
+    assert data(client, "search", q=item.strip())["rows"][0]["id"] == item
+    twin = client.get(link("run", "hostile", "item", item) + ".csv")
+    rows = list(csv.DictReader(io.StringIO(twin.text)))
+    guarded = f"'{item}" if item.startswith("=") else item
+    assert guarded in {row["item"] for row in rows}
+
+
+def test_hostile_slices_lead_to_their_items(client: TestClient):
+    found = data(client, "run", "hostile", "slices")["rows"]
+    text = page(client, "run", "hostile", "slices")
+    assert len(found) == 2 * len(HOSTILE)
+    links = [part.split('"')[0].replace("&amp;", "&") for part in text.split('href="')[1:]]
+    leads = [one for one in links if "/items?" in one]
+    assert len(leads) == len(found)
+    for one in leads:
+        path, _, query = one.partition("?")
+        assert len(client.get(f"{path}.json?{query}").json()["rows"]) == 1
+
+
+def test_the_same_item_is_found_in_other_runs(tmp_path: Path):
+    for name in ("one", "two"):
+        pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": name}).save(tmp_path / name)
+    with visiting(tmp_path) as opened:
+        found = data(opened, "run", "one", "item", "a", "elsewhere")
+        assert [row["run"] for row in found["rows"]] == ["two"]
+
+
+def test_a_replaced_run_is_shown_anew(tmp_path: Path):
+    with visiting(tmp_path) as opened:
+        pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+        before = data(opened, "run", "run")["rows"]
+        pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "y"}).save(tmp_path / "run", overwrite=True)
+        after = data(opened, "run", "run")["rows"]
+    assert [row["value"] for row in before] != [row["value"] for row in after]
+
+
+def test_attributes_that_were_given_show_up_beside_items(tmp_path: Path):
+    pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    (tmp_path / "known.csv").write_text("item,name\na,Ada\nb,Bob\n")
+    with visiting(tmp_path, attributes=str(tmp_path / "known.csv")) as opened:
+        assert data(opened, "run", "run", "item", "a")["record"] == {"name": "Ada"}
+        assert "Ada" in page(opened, "run", "run", "cluster", "ideal", "x")
+    with visiting(tmp_path) as opened:
+        assert "--attributes FILE" in page(opened, "run", "run", "item", "a")
+
+
+def test_a_page_that_takes_long_tells_of_the_work_and_comes_by_itself(tmp_path: Path):
+    pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    with visiting(tmp_path, patience=0) as opened:
+        answer = opened.get("/run/run")
+        assert answer.status_code == 202
+        assert answer.headers["refresh"] == "1"
+        assert "/cancel/" in answer.text
+        for _ in range(600):
+            answer = opened.get("/run/run")
+            if answer.status_code == 200:
+                break
+            time.sleep(0.1)
+        assert "How good is it?" in answer.text
+
+
+def test_work_that_was_cancelled_says_so_and_starts_anew():
+    jobs, started = Jobs(), threading.Event()
+
+    def work(job: Job) -> str:
+        engine = start_engine()
+        try:
+            job.uses(engine)
+            started.set()
+            numbers = from_rows([{"n": n} for n in range(2_000)], engine).with_columns(nw.lit(1).alias("one"))
+            pairs = numbers.join(numbers, on="one").join(numbers, on="one", suffix="_third")
+            return str(engine.collect(pairs.select((nw.col("n") * nw.col("n_right") * nw.col("n_third")).sum())))
+        finally:
+            engine.close()
+
+    job = jobs.start("key", work)
+    assert started.wait(60)
+    while not job.future.done():
+        job.cancel()
+        time.sleep(0.01)
+    assert isinstance(job.future.exception(), CancelledError)
+    assert jobs.start("key", lambda _: "anew").future.result(60) == "anew"
+    jobs.close()

@@ -1,0 +1,31 @@
+"""A browser without a screen: asks the explorer for pages the way a browser does, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from pointwise.explorer import Site, make_application
+from pointwise.explorer.guard import Keys
+
+HOST = "http://127.0.0.1:8000"
+SAME_ORIGIN = {"origin": HOST, "sec-fetch-site": "same-origin"}
+KEYS = Keys(token="the-token", session="the-session")  # noqa: S106
+
+
+def make_client(top: Path, *, patience: float = 600, **settings: Any) -> TestClient:
+    """Make a client that has no cookie yet, and that waits for pages as long as they take."""
+    application = make_application(Site(top, **settings), keys=KEYS, patience=patience)
+    return TestClient(application, base_url=HOST, raise_server_exceptions=False, follow_redirects=False)
+
+
+@contextmanager
+def visiting(top: Path, **settings: Any) -> Iterator[TestClient]:
+    """Open a client that was let in."""
+    with make_client(top, **settings) as client:
+        assert client.get("/", params={"token": KEYS.token}).status_code == 303
+        yield client
