@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pointwise.columns import ITEM, WEIGHT
 from pointwise.diffs.changes import Change, Changes
@@ -144,7 +145,8 @@ def show_changed_cluster(visit: Visit) -> Page:
         raise MissingPageError(f"Clusters of a diff are in the baseline or in the experiment, not in the {side!r}.")
     diff = visit.diff()
     try:
-        explained = diff.explain(**{f"{side}_cluster": key})
+        given: dict[str, Any] = {f"{side}_cluster": key}
+        explained = diff.explain(**given)
     except NotFoundError as error:
         raise MissingPageError(str(error.args[0])) from None
     other = "experiment" if side == "baseline" else "baseline"
@@ -178,7 +180,11 @@ def show_changed_item(visit: Visit) -> Page:
     ]
     content = {
         "clusters": [
-            (side, getattr(explained, f"{side}_cluster"), link("diff", name, "cluster", side, getattr(explained, f"{side}_cluster")))
+            (
+                side,
+                getattr(explained, f"{side}_cluster"),
+                link("diff", name, "cluster", side, getattr(explained, f"{side}_cluster")),
+            )
             for side in SIDES
         ],
         "weight": format_weight(explained.weight),

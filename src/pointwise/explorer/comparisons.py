@@ -53,7 +53,15 @@ def show_comparison(visit: Visit) -> Page:
     }
     facts = {"comparison": name, **pair, "variants": variants.to_dicts()}
     title = f"{pair[EXPERIMENT]} against {pair[BASELINE]}"
-    return Page(title, "comparison.html", content, [("Overview", "/"), (name, link("compare", name))], deltas.columns, rows, facts)
+    return Page(
+        title,
+        "comparison.html",
+        content,
+        [("Overview", "/"), (name, link("compare", name))],
+        deltas.columns,
+        rows,
+        facts,
+    )
 
 
 def _pairs(name: str, comparison: Comparison, pair: Mapping[str, str]) -> list[tuple[str, str]]:

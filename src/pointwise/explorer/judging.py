@@ -69,8 +69,8 @@ def show_question(visit: Visit) -> Page:
         turn, standing = sitting.turn(), sitting.standing()
         question = turn.question
         context = in_order(turn, question.context) if question and question.number in sitting.opened else None
-    facts = {"diff": name, "judge": judge, "standing": _progress(standing)}
-    content = {
+    facts: dict[str, Any] = {"diff": name, "judge": judge, "standing": _progress(standing)}
+    content: dict[str, Any] = {
         "judge": judge,
         "action": link("diff", name, "judge"),
         "standing": standing,

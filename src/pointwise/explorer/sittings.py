@@ -27,5 +27,3 @@ class Sittings:
                 while len(self._known) > _MOST:
                     del self._known[next(iter(self._known))]
             return self._known[key]
-
-

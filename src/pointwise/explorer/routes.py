@@ -1,0 +1,99 @@
+"""Routes: which address is which page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pointwise.explorer.changed import (
+    find_changed_item,
+    show_changed_cluster,
+    show_changed_item,
+    show_diff,
+    show_fates,
+)
+from pointwise.explorer.clusters import show_cluster, show_clusters
+from pointwise.explorer.comparisons import find_compared_item, show_changes, show_compared_item, show_comparison
+from pointwise.explorer.items import show_elsewhere, show_item, show_items
+from pointwise.explorer.judging import answer_question, decide, show_cases, show_estimates, show_question
+from pointwise.explorer.mistakes import show_mistakes
+from pointwise.explorer.overview import show_overview
+from pointwise.explorer.runs import show_run
+from pointwise.explorer.search import show_search
+from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.slices import show_slices
+from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
+
+Show = Callable[[Visit], Page]
+Act = Callable[[Visit, Mapping[str, str]], str]
+"""Does what a form asks for, and returns where to go on."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A page: its address, in which None stands for a name or an id, and what shows it.
+
+    Args:
+        parts: The parts of the address.
+        show: Makes the page.
+        kind: What the first name in the address names, whose version an answer is good for; None for pages that are
+            made anew each time.
+    """
+
+    parts: tuple[str | None, ...]
+    show: Show
+    kind: Kind | None = None
+
+
+def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names and ids in an address, or None if it is not like the pattern."""
+    if len(parts) != len(pattern):
+        return None
+    pairs = list(zip(pattern, parts, strict=True))
+    if any(own is not None and own != given for own, given in pairs):
+        return None
+    return tuple(given for own, given in pairs if own is None)
+
+
+ROUTES = (
+    Route((), show_overview),
+    Route(("search",), show_search),
+    Route(("run", None), show_run, RUN),
+    Route(("run", None, "slices"), show_slices, RUN),
+    Route(("run", None, "clusters", None), show_clusters, RUN),
+    Route(("run", None, "cluster", None, None), show_cluster, RUN),
+    Route(("run", None, "items"), show_items, RUN),
+    Route(("run", None, "item", None), show_item, RUN),
+    Route(("run", None, "item", None, "elsewhere"), show_elsewhere),
+    Route(("run", None, "mistakes"), show_mistakes, RUN),
+    Route(("compare", None), show_comparison, COMPARISON),
+    Route(("compare", None, "clusters"), show_changes, COMPARISON),
+    Route(("compare", None, "item"), find_compared_item, COMPARISON),
+    Route(("compare", None, "item", None), show_compared_item, COMPARISON),
+    Route(("diff", None), show_diff, DIFF),
+    Route(("diff", None, "clusters"), show_fates, DIFF),
+    Route(("diff", None, "cluster", None, None), show_changed_cluster, DIFF),
+    Route(("diff", None, "item"), find_changed_item, DIFF),
+    Route(("diff", None, "item", None), show_changed_item, DIFF),
+    Route(("diff", None, "judge"), show_question),
+    Route(("diff", None, "adjudicate"), show_cases),
+    Route(("diff", None, "estimates"), show_estimates),
+)
+
+ACTIONS: tuple[tuple[tuple[str | None, ...], Act], ...] = (
+    (("diff", None, "judge"), answer_question),
+    (("diff", None, "adjudicate"), decide),
+)
+
+
+def find_route(parts: tuple[str, ...]) -> tuple[Route, tuple[str, ...]]:
+    """Find the page that an address means, and the names and ids in it.
+
+    Raises:
+        MissingPageError: There is none.
+    """
+    for route in ROUTES:
+        names = match(route.parts, parts)
+        if names is not None:
+            return route, names
+    raise MissingPageError("There is no such page.", advice="The overview lists everything that is stored here.")
