@@ -49,8 +49,8 @@ browser: $(READY)
 	-@test -e $(VENV)/axe/node_modules/axe-core/axe.min.js || ! command -v npm > /dev/null || \
 		npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4.14.0
 
-screenshot: browser  ## Take the picture of the demonstration's report that README.md shows.
-	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs/report.png
+screenshot: browser  ## Take the pictures of the report and the explorer that the pages show.
+	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs
 
 bench-spark: $(READY) java  ## Evaluate 20 million items on a Spark cluster of two executors.
 	$(BIN)/python benchmarks/spark.py --kill

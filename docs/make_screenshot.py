@@ -1,4 +1,4 @@
-"""Take the picture that README.md shows: the top of the report that `pointwise demo` writes.
+"""Take the pictures that the pages show: the report that `pointwise demo` writes, and a run in the explorer.
 
 `make screenshot` runs it, with the browser of the tests.
 """
@@ -10,19 +10,42 @@ import sys
 import tempfile
 from pathlib import Path
 
-from browser import open_browser
+import pointwise as pw
+from browser import Browser, open_browser
 from pointwise.cli.demo import REPORT, compare_releases
+from pointwise.explorer.urls import link
+from visiting import serving
 
-WIDTH, HEIGHT = 1200, 1330
+WIDTH, REPORT_HEIGHT, EXPLORER_HEIGHT = 1200, 1330, 1000
+RELEASES = ("2018-05-28", "2020-03-31", "2021-12-30", "2022-06-30")
 
 
-def take_screenshot(target: Path) -> None:
-    """Write the report of the demonstration, open it, and save what is seen first."""
-    with tempfile.TemporaryDirectory() as folder, open_browser() as browser:
-        browser.open(compare_releases().report(Path(folder) / REPORT), width=WIDTH, height=HEIGHT)
-        image = browser.chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
+def take_screenshots(folder: Path) -> None:
+    """Save what is seen first of the report and of the page of mistakes."""
+    with tempfile.TemporaryDirectory() as temporary, open_browser() as browser:
+        browser.open(compare_releases().report(Path(temporary) / REPORT), width=WIDTH, height=REPORT_HEIGHT)
+        _save(browser, folder / "report.png")
+        runs = Path(temporary, "runs")
+        runs.mkdir()
+        _store_runs(runs)
+        with serving(runs, attributes=str(pw.datasets.patentsview().attributes)) as entrance:
+            browser.open(entrance)
+            base = entrance.partition("/?")[0]
+            page = link("run", RELEASES[-1], "mistakes", kind="under-merge")
+            browser.open(base + page, width=WIDTH, height=EXPLORER_HEIGHT)
+            _save(browser, folder / "explorer.png")
+
+
+def _store_runs(folder: Path) -> None:
+    data = pw.datasets.patentsview()
+    for name in RELEASES:
+        pw.evaluate(ideal=data.truth, actual=data.releases[name], outside="wrong").save(folder / name)
+
+
+def _save(browser: Browser, target: Path) -> None:
+    image = browser.chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
     target.write_bytes(base64.b64decode(image))
 
 
 if __name__ == "__main__":
-    take_screenshot(Path(sys.argv[1]))
+    take_screenshots(Path(sys.argv[1]))

@@ -64,15 +64,15 @@ class Browser:
     def __init__(self, chrome: webdriver.Chrome) -> None:
         self.chrome = chrome
 
-    def open(self, path: Path, *, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
-        """Open a file at a window size, in a light or dark scheme, forgetting what was logged before."""
+    def open(self, page: Path | str, *, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
+        """Open a file or an address at a window size, in a light or dark scheme, forgetting what was logged before."""
         self.chrome.get_log("browser")
         self.chrome.get_log("performance")
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.chrome.get(path.as_uri())
+        self.chrome.get(page if isinstance(page, str) else page.as_uri())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from pointwise.explorer import Site, make_application
@@ -29,3 +32,19 @@ def visiting(top: Path, **settings: Any) -> Iterator[TestClient]:
     with make_client(top, **settings) as client:
         assert client.get("/", params={"token": KEYS.token}).status_code == 303
         yield client
+
+
+@contextmanager
+def serving(top: Path, **settings: Any) -> Iterator[str]:
+    """Serve a folder on a port of this machine, and return the address that lets a browser in."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    application = make_application(Site(top, **settings), keys=KEYS, patience=600)
+    server = uvicorn.Server(uvicorn.Config(application, log_level="error", http="h11", ws="none"))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/?token={KEYS.token}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

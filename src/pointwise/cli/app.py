@@ -34,6 +34,7 @@ _ORDER = (
     "diff",
     "judge",
     "ask",
+    "serve",
     "status",
     "estimate",
     "export",

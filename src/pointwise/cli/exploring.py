@@ -10,30 +10,15 @@ import typer
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 
-Port = Annotated[
-    int, typer.Option("--port", min=0, max=65_535, metavar="N", help="The port to listen on.", show_default="any")
-]
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Only print the address; do not open a browser.")]
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address of this machine to listen on.")]
-AllowedHost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allowed-host",
-        metavar="NAME",
-        help="A name that browsers may use for this machine beside localhost, repeatable; --host beyond the machine "
-        "itself needs one.",
-    ),
-]
-
 
 @app.command()
 def explore(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder of stored runs, comparisons and diffs.")],
     *,
-    port: Port = 0,
-    no_open: NoOpen = False,
-    host: Host = "127.0.0.1",
-    allowed_host: AllowedHost = None,
+    port: options.Port = 0,
+    no_open: options.NoOpen = False,
+    host: options.Host = "127.0.0.1",
+    allowed_host: options.AllowedHost = None,
     attributes: options.Attributes = None,
 ) -> None:
     """Open everything that is stored below a folder in a browser: from a number down to the records behind it.

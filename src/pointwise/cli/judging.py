@@ -147,6 +147,36 @@ def _name(judge: str | None) -> str:
 
 
 @judge_app.command()
+def serve(
+    diff: options.StoredDiff,
+    *,
+    judge: Annotated[
+        str | None, typer.Option("--judge", metavar="NAME", help="Who answers.", show_default="the page asks")
+    ] = None,
+    port: options.Port = 0,
+    no_open: options.NoOpen = False,
+    host: options.Host = "127.0.0.1",
+    allowed_host: options.AllowedHost = None,
+) -> None:
+    """Answer questions in a browser, alone or with others at the same time.
+
+    It runs on this machine until you stop it with Ctrl-C, and only who has the printed address gets in. It needs the
+    extra explore.
+
+    \b
+    Example:
+      pointwise judge serve diffs/tuesday
+      pointwise judge serve diffs/tuesday --judge ada --port 8000
+    """
+    from pointwise.explorer import Address, Site, judging_page, serve
+
+    _read(diff)  # there are questions
+    site = Site(Path(diff))
+    address = Address(host, port, tuple(allowed_host or ()), path=judging_page(site, judge))
+    serve(site, address, say=output.say, opens=not no_open)
+
+
+@judge_app.command()
 def status(diff: options.StoredDiff, *, kind: options.FormatOption = Format.table) -> None:
     """Show how many questions are answered, how precise that is, how far judges agree and what to look at again.
 

@@ -509,3 +509,18 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "memory_limit": _as_given,
     "threads": _as_given,
 }
+
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65_535, metavar="N", help="The port to listen on.", show_default="any")
+]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Only print the address; do not open a browser.")]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address of this machine to listen on.")]
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        help="A name that browsers may use for this machine beside localhost, repeatable; --host beyond the machine "
+        "itself needs one.",
+    ),
+]

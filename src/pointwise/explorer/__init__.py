@@ -14,7 +14,8 @@ except ImportError as error:  # pragma: no cover  # tested in an environment wit
     raise MissingExtraError("The explorer needs the extra 'explore': pip install 'pointwise[explore]'.") from error
 
 from pointwise.explorer.application import make_application
+from pointwise.explorer.judging import judging_page
 from pointwise.explorer.serving import Address, serve
 from pointwise.explorer.site import Site
 
-__all__ = ["Address", "Site", "make_application", "serve"]
+__all__ = ["Address", "Site", "judging_page", "make_application", "serve"]

@@ -16,7 +16,7 @@ from pointwise.diffs.questions import DESIGN, find_questions
 from pointwise.errors import NotFoundError
 from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import draw_records, fetch
+from pointwise.explorer.records import choose_columns, draw_records, fetch
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid
@@ -62,11 +62,11 @@ def show_diff(visit: Visit) -> Page:
         "cards": list(_cards(name, changes)),
         "more": link("diff", name, all=1) if len(changes) == limit == _SHOWN else "",
         "questions": _question_links(name) if has_questions else [],
-        "folder": str(visit.stored(DIFF).path),
+        "place": str(visit.stored(DIFF).path),
         "action": link("diff", name, "item"),
     }
     facts = {"diff": name, "overall": overall.to_dict(), "lineage": lineage.to_dicts()}
-    title = f"What changed: {name}"
+    title = f"What changed in {name}"
     return Page(title, "diff.html", content, diff_trail(name)[:1], changes.columns, changes.to_dicts(), facts)
 
 
@@ -171,7 +171,7 @@ def show_changed_item(visit: Visit) -> Page:
     diff = visit.diff()
     explained = _explain_item(name, key, diff)
     items = [explained.key, *(i for found in explained.sets.values() for i in found.items)]
-    records = fetch(diff.evidence, items)
+    records = fetch(diff.evidence, items, choose_columns(diff.evidence))
     own = records.get(explained.key, {})
     rows = [
         {"set": kind, ITEM: item, **records.get(item, {})}

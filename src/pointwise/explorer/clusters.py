@@ -11,16 +11,16 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.explanations import ClusterExplanation
 from pointwise.answers.slices import BANDS, band_name, band_start
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, SHARE, WEIGHT, Column, Kind, given_name, inside, keys
+from pointwise.columns import ACTUAL, COST, IDEAL, ITEM, ITEMS, SHARE, WEIGHT, Column, Kind, given_name, inside, keys
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import ROWS, Part, make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import differs, find_usual
+from pointwise.explorer.records import LETTERS, columns_of, differs, find_usual, letter
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
-from pointwise.pages.excerpts import COST, costly_clusters
+from pointwise.pages.excerpts import hold
 from pointwise.pages.grids import Grid, Head, Line, Value, write
 from pointwise.text.values import format_count, format_metric, format_weight
 
@@ -28,8 +28,7 @@ SIDES = {"ideal": IDEAL, "actual": ACTUAL}
 
 _BAND, _CLUSTERS = "_band", "clusters"
 _RANK = "_rank"
-_LETTERS = "ABCDE"  # of the heaviest cells; the others together have the last one
-_REST = "–"
+_LETTERED = len(LETTERS) - 1  # cells
 _CELLS = 50  # that are listed
 
 
@@ -59,10 +58,10 @@ def show_clusters(visit: Visit) -> Page:
     """List the clusters of one side, those that cost most first."""
     name, kind = visit.parts
     side, evaluation = side_of(kind), visit.evaluation()
-    table = costly_clusters(evaluation, side, [m.name for m in evaluation.metrics])
+    table = hold(evaluation.by_ideal_cluster() if side == IDEAL else evaluation.by_actual_cluster())
     if visit["where"]:
         table = table.where(visit["where"])
-    order = read_order(visit["sort"], table, default=f"-{COST}")
+    order = read_order(visit["sort"], table, default=f"-{COST if COST in table.columns else WEIGHT}")
     address = ("run", name, "clusters", kind)
     bars = _histogram(table, lambda band: link(*address, size=band, sort=visit["sort"], where=visit["where"]), visit)
     if visit["size"]:
@@ -125,8 +124,8 @@ def show_cluster(visit: Visit) -> Page:
     explained = _explain(name, kind, side, key, evaluation)
     cells = explained.cells.head(_CELLS).to_dicts()
     other = ACTUAL if side == IDEAL else IDEAL
-    letters = [row[other] for row in cells[: len(_LETTERS)]]
-    members = _Members(evaluation, side, other, explained.key, letters)
+    lettered = [row[other] for row in cells[:_LETTERED]]
+    members = _Members(evaluation, side, other, explained.key, lettered)
     part = members.take(visit["part"], visit["after"])
     address = ("run", name, "cluster", kind, explained.key)
     content = {
@@ -192,25 +191,21 @@ def _draw_cells(
         sizes = [write(Kind.COUNT, row[ITEMS]), write(Kind.WEIGHT, row[WEIGHT]), write(Kind.SHARE, row[SHARE])]
         values = [write(Kind.METRIC, row[m]) for m in metrics]
         shown = Value("show", href=link("run", name, "cluster", kind, explained.key, part=row[other]))
-        lines.append(Line([replace(own, mark=_letter(number), tone=str(_tone(number))), *sizes, *values, shown]))
+        lines.append(Line([replace(own, mark=letter(number), tone=str(_tone(number))), *sizes, *values, shown]))
     return Grid("cells", "Cells", heads, lines, is_sortable=False)
 
 
-def _letter(rank: int) -> str:
-    return _LETTERS[rank] if rank < len(_LETTERS) else _REST
-
-
 def _tone(rank: int) -> int:
-    return min(rank, len(_LETTERS))
+    return min(rank, _LETTERED)
 
 
 class _Members:
     """The members of a cluster with their records, those of the heaviest cell first."""
 
-    def __init__(self, evaluation: Evaluation, side: str, other: str, key: Any, letters: Sequence[Any]) -> None:
+    def __init__(self, evaluation: Evaluation, side: str, other: str, key: Any, lettered: Sequence[Any]) -> None:
         self.evaluation, self.side, self.other, self.key = evaluation, side, other, key
-        self.letters = letters
-        self.attributes = list(evaluation.evidence.slice_schema)
+        self.lettered = lettered
+        self.attributes = columns_of(evaluation)
 
     def take(self, part: str, after: str) -> Part:
         """Fetch a page of members, of one cell or of all."""
@@ -234,8 +229,8 @@ class _Members:
         return Part(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
 
     def _rank(self) -> nw.Expr:
-        rank: nw.Expr = nw.lit(len(self.letters))
-        for number, cluster in enumerate(self.letters):
+        rank: nw.Expr = nw.lit(len(self.lettered))
+        for number, cluster in enumerate(self.lettered):
             rank = nw.when(nw.col(self.other) == cluster).then(nw.lit(number)).otherwise(rank)
         return rank.cast(nw.Int64)
 
@@ -249,7 +244,7 @@ class _Members:
         lines = []
         for row, line in zip(rows, grid.rows, strict=True):
             item, *values = line.values
-            marked = [replace(item, mark=_letter(row[_RANK]), tone=str(_tone(row[_RANK]))), *values]
+            marked = [replace(item, mark=letter(row[_RANK]), tone=str(_tone(row[_RANK]))), *values]
             for number, attribute in enumerate(self.attributes, 2):
                 if differs(row[attribute], usual.get(attribute)):
                     marked[number] = replace(marked[number], mark="≠", tone="differs")

@@ -17,7 +17,7 @@ from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import differs, fetch
+from pointwise.explorer.records import columns_of, differs, fetch
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
@@ -102,7 +102,11 @@ def show_item(visit: Visit) -> Page:
     name, key = visit.parts
     evaluation = visit.evaluation()
     explained = _explain(evaluation, name, key)
-    records = fetch(evaluation.evidence, [explained.item, *(i for s in explained.sets.values() for i in s.items)])
+    records = fetch(
+        evaluation.evidence,
+        [explained.item, *(i for s in explained.sets.values() for i in s.items)],
+        columns_of(evaluation),
+    )
     own = records.get(explained.item, {})
     attributes = list(own)
     content = {

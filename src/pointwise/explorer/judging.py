@@ -17,7 +17,7 @@ from pointwise.diffs.standing import Standing, look_at
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.explorer.changed import diff_trail
 from pointwise.explorer.listing import make_listing
-from pointwise.explorer.site import MissingPageError, Page, Visit
+from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid, shorten
 from pointwise.store.manifest import DIFF
@@ -245,3 +245,8 @@ def _say_left(standing: Standing) -> str:
     if standing.left_to_target is None:
         return f"{format_count(standing.left, 'question')} are open."
     return f"About {format_count(standing.left_to_target, 'more answer')} until the target width."
+
+
+def judging_page(site: Site, judge: str | None) -> str:
+    """Write the address at which a judge answers the questions of the diff that a site consists of."""
+    return link("diff", site.top.resolve().name, "judge", judge=judge)

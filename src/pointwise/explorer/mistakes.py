@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from pointwise.answers.mistake import Mistake, Part
 from pointwise.answers.mistakes import MistakeKind, Mistakes
 from pointwise.columns import ITEM
-from pointwise.explorer.records import draw_records, fetch
+from pointwise.explorer.records import LETTERS, PART, columns_of, draw_records, letter
 from pointwise.explorer.runs import cluster_link, run_trail
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid
-from pointwise.text.values import format_metric, format_share
+from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
 _SHOWN, _MORE = 20, 200
 
@@ -30,10 +31,12 @@ class Card:
     """A mistake with its records."""
 
     kind: str
-    sentence: str
+    heading: str
     cost: str
     share: str
     href: str
+    parts: list[tuple[str, int, str, str]]
+    more: int
     grid: Grid | None
 
 
@@ -42,37 +45,45 @@ def show_mistakes(visit: Visit) -> Page:
     name, evaluation = visit.parts[0], visit.evaluation()
     kind: Any = visit["kind"] or "both"
     limit = _MORE if visit["all"] else _SHOWN
-    found = evaluation.mistakes(limit, kind=kind)
-    examples = [i for mistake in found for part in (mistake.first, mistake.second) for i in part.examples]
-    records = fetch(evaluation.evidence, list(dict.fromkeys(examples)))
+    columns = columns_of(evaluation)
+    found = evaluation.mistakes(limit, kind=kind, show=columns)
     content = {
         "kinds": [(_KINDS[k], link("run", name, "mistakes", kind=k), k == kind) for k in get_args(MistakeKind)],
         "rates": [(rate.replace("_", " "), format_metric(value)) for rate, value in found.rates.items()],
-        "cards": list(_cards(name, found, records)),
+        "cards": list(_cards(name, found)),
         "rest": list(_rest(found)),
         "more": link("run", name, "mistakes", kind=visit["kind"], all=1) if len(found) == limit == _SHOWN else "",
-        "has_records": bool(records),
+        "has_records": bool(columns),
     }
     facts = {"run": name, "kind": kind, "rates": dict(found.rates)}
     trail = run_trail(name)
     return Page("Mistakes", "mistakes.html", content, trail, found.columns, found.to_dicts(), facts, run=name)
 
 
-def _cards(name: str, found: Mistakes, records: Mapping[Any, Mapping[str, Any]]) -> Iterator[Card]:
+def _cards(name: str, found: Mistakes) -> Iterator[Card]:
     for number, mistake in enumerate(found):
         rows = [
-            {ITEM: item, "part": letter, **records.get(item, {})}
-            for letter, part in (("A", mistake.first), ("B", mistake.second))
-            for item in part.examples
+            {ITEM: example.item, PART: letter(rank), **example.record}
+            for rank, part in enumerate(mistake.largest)
+            for example in part.records
         ]
         yield Card(
             mistake.kind,
-            str(mistake),
+            mistake.heading,
             format_metric(mistake.cost),
             format_share(mistake.share),
             cluster_link(name, mistake.kind, mistake.cluster),
+            [_part(name, mistake, rank, part) for rank, part in enumerate(mistake.largest)],
+            mistake.parts - len(mistake.largest),
             draw_records(f"mistake-{number}", rows, lambda row: link("run", name, "item", row[ITEM])) if rows else None,
         )
+
+
+def _part(name: str, mistake: Mistake, rank: int, part: Part) -> tuple[str, int, str, str]:
+    """Name a part by its letter, with its size and where it leads."""
+    size = f"{part.name(mistake.other)}: {format_count(part.items, 'item')}, weight {format_weight(part.weight)}"
+    href = "" if part.cluster is None else link("run", name, "cluster", mistake.other, part.cluster)
+    return letter(rank), min(rank, len(LETTERS) - 1), size, href
 
 
 def _rest(found: Mistakes) -> Iterator[str]:

@@ -7,18 +7,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pointwise.answers.records import Shown, fetch_records
 from pointwise.columns import ITEM, Column, keys
 from pointwise.core.evidence import Evidence
-from pointwise.diffs.changes import fetch_records
+from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import Row, make_listing
 from pointwise.pages.grids import Grid
+
+_MOST_COLUMNS = 12
+
+LETTERS = "ABCDE–"
+"""What parts are called, the heaviest first; the last one is for all others."""
 
 PART = "part"  # the letter of the part that an item belongs to
 
 
-def fetch(evidence: Evidence, items: Sequence[Any]) -> Mapping[Any, Mapping[str, Any]]:
+def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
+    """Choose what to show of items: what was asked for when they were evaluated, or what a page has room for."""
+    if shown is not None and shown.is_asked:
+        return list(shown.columns)
+    first = shown.columns if shown is not None else ()
+    return list(dict.fromkeys([*first, *evidence.slice_schema]))[:_MOST_COLUMNS]
+
+
+def columns_of(evaluation: Evaluation) -> list[str]:
+    """Choose what to show of the items of an evaluation."""
+    return choose_columns(evaluation.evidence, evaluation.shown)
+
+
+def fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> Mapping[Any, Mapping[str, Any]]:
     """Fetch what is known about a few items, by item."""
-    return fetch_records(evidence, items)
+    return fetch_records(evidence, items, columns)
 
 
 def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) -> Grid:
@@ -29,20 +48,20 @@ def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) 
     grid = make_listing(name, "Some of its items", columns, whole, links={ITEM: address})
     usual = find_usual(whole, attributes)
     for row, line in zip(whole, grid.rows, strict=True):
-        line.values[0] = replace(line.values[0], mark=row[PART], tone="0" if row[PART] == "A" else "1")
+        line.values[0] = replace(line.values[0], mark=row[PART], tone=str(LETTERS.index(row[PART])))
         for place, attribute in enumerate(attributes, 1):
             if differs(row[attribute], usual.get(attribute)):
                 line.values[place] = replace(line.values[place], mark="≠", tone="differs")
     return grid
 
 
-def find_usual(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -> dict[str, Any]:
-    """Find the value that most records have, by attribute; without one that stands out there is none."""
+def find_usual(rows: Sequence[Row], attributes: Sequence[str]) -> dict[str, Any]:
+    """Find the value that more than half of the records have that have one, by attribute."""
     usual = {}
     for attribute in attributes:
         counts = Counter(str(row[attribute]) for row in rows if row[attribute] is not None)
-        (value, most), *others = counts.most_common(2) or [("", 0)]
-        if most > 1 and (not others or others[0][1] < most):
+        value, most = next(iter(counts.most_common(1)), ("", 0))
+        if 2 * most > counts.total():
             usual[attribute] = value
     return usual
 
@@ -50,3 +69,8 @@ def find_usual(rows: Sequence[Mapping[str, Any]], attributes: Sequence[str]) -> 
 def differs(value: Any, usual: Any) -> bool:
     """Tell whether a value is another than the usual one; one that is missing differs from none."""
     return usual is not None and value is not None and str(value) != usual
+
+
+def letter(rank: int) -> str:
+    """Name a part by how heavy it is among all."""
+    return LETTERS[min(rank, len(LETTERS) - 1)]

@@ -67,7 +67,7 @@ def serve(site: Site, address: Address, *, say: Callable[[str], None], opens: bo
         host, port = listener.getsockname()[:2]
         keys = Keys(address.keys.token, address.keys.session, f"pointwise-{port}")
         named = address.allowed[0] if address.allowed else f"[{host}]" if ":" in host else host
-        url = f"http://{named}:{port}{address.path}?token={keys.token}"
+        url = f"http://{named}:{port}{address.path}{'&' if '?' in address.path else '?'}token={keys.token}"
         application = make_application(site, keys=keys, hosts=(*LOOPBACK, *address.allowed))
         config = uvicorn.Config(
             application,
