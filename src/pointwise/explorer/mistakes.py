@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from pointwise.answers.mistake import Mistake, Part
-from pointwise.answers.mistakes import MistakeKind, Mistakes
+from pointwise.answers.mistakes import Mistakes
 from pointwise.columns import ITEM
 from pointwise.explorer.records import LETTERS, PART, columns_of, draw_records, letter
 from pointwise.explorer.runs import cluster_link, run_trail
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
+from pointwise.inputs.options import MistakeKind
 from pointwise.pages.grids import Grid
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
