@@ -96,6 +96,11 @@ def test_page_shows_the_recorded_results():
     assert done.returncode == 0, done.stderr
 
 
+def test_page_on_intervals_shows_the_recorded_results():
+    recorded = (FOLDER / "results" / "intervals.md").read_text(encoding="utf-8")
+    assert recorded in (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8")
+
+
 def test_page_is_filled_from_results(tmp_path):
     row = {"case": "a", "ms": 3041.06, "items": 1000, "ratio": 0.98765, "rest": None}
     (tmp_path / "some.json").write_text(json.dumps({"machine": {"cores": 2}, "rows": [row]}), encoding="utf-8")

@@ -230,7 +230,7 @@ def evaluate_inputs(
     if options.sampling is None:
         sample = Sample(sees_outside=sees_outside)
     else:
-        sample = draw_up(options.sampling, probabilities, inputs, scope.coverage, engine, sees_outside=sees_outside)
+        sample = draw_up(options.sampling, probabilities, scope, sees_outside=sees_outside)
     sample.check(metrics)
     return Evaluation(evidence.drawn(sample), metrics, options, inputs.sources, scope)
 
@@ -274,8 +274,12 @@ class Evaluation:
     def overall(self) -> Overall:
         """The metrics of all common items together."""
         overall = lift_overall(self.evidence, self.metrics, confidence=self.confidence)
-        overall = replace(overall, _find_least=self._find_least)
+        overall = replace(overall, _find_least=self._find_least, _sees_all=self._sees_all)
         return overall if self.shows_intervals else replace(overall, _find_intervals=None)
+
+    def _sees_all(self) -> bool:
+        """Tell whether no member of the touched actual clusters is left out."""
+        return self.options.outside != "ignore" or not self.coverage.outside_items
 
     def _find_least(self) -> dict[str, float]:
         """Say how low precision is if all members outside the truth are wrong, where these are many and ignored."""
@@ -605,6 +609,8 @@ def load(
             options=read_options(run.manifest),
             sources=read_sources(run.manifest),
             scope=coverage_of(run.manifest.coverage),
+            shows_intervals=run.manifest.shows_intervals,
+            confidence=run.manifest.confidence,
         )
 
 

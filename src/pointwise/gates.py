@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pointwise.answers.slices import SIZES, read_slicing
 from pointwise.columns import BASELINE, ITEMS, VALUE, Column, Kind, keys
 from pointwise.comparison.common_ground import check_same_truth
 from pointwise.core.metrics import find_metric
+from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.diffs.diff import Diff
 from pointwise.diffs.estimates import JUDGED
 from pointwise.diffs.estimation import Estimates
@@ -58,9 +59,15 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Gate(Result):
-    """What had to hold, and whether it did: a row per check."""
+    """What had to hold, and whether it did: a row per check.
+
+    Args:
+        checks: What was checked.
+        sample: How the ideal clusters of the truth were drawn: values are estimates for all that they stand for.
+    """
 
     checks: tuple[Check, ...]
+    sample: Sample = field(default=UNKNOWN, compare=False)
 
     @property
     def held(self) -> bool:
@@ -83,7 +90,8 @@ class Gate(Result):
         many = format_count(len(self.checks), "check")
         title = f"Gate: {failed} of {many} failed" if failed else "Gate: all checks held"
         rows = [_row(check) for check in sorted(self.checks, key=lambda check: check.held)]
-        return Drawing(title, [Column(name) for name in rows[0]], rows)
+        note = f"Values are {self.sample.words}." if self.sample.words else ""
+        return Drawing(title, [Column(name) for name in rows[0]], rows, note)
 
 
 _COVERAGE = {"coverage": "common_share", "weight coverage": "common_weight_share"}
@@ -152,7 +160,7 @@ def gate(
         before = dict(_places(baseline, specs, metrics, 1)) if baseline is not None else {}
         for where, values in _places(evaluation, specs, metrics, min_items):
             checks += [_check(where, rule, values, before.get(where, {})) for rule in rules]
-    return Gate(tuple(checks))
+    return Gate(tuple(checks), evaluation.evidence.sample)
 
 
 _NO_RULE = "A gate without a rule lets everything through."

@@ -269,6 +269,14 @@ def test_verdicts_are_those_of_the_comparison(browser: Browser, compared: Path, 
     assert "2022-06-30 is clearly better than 2020-09-29 on recall" in browser.texts("p.lead")[0]
 
 
+def test_tables_of_differences_count_the_clusters_that_changed(compared: Path, comparison: Comparison):
+    page = compared.read_text(encoding="utf-8")
+    for row in comparison.by_slice("country", metrics="recall", experiment="2022-06-30").head(5).to_dicts():
+        begin = "roughly " if row["verdict"] == "too few changed" and row["delta_low"] is not None else ""
+        assert f"{row['up_clusters']:,} up, {row['down_clusters']:,} down</span>" in page
+        assert not begin or f'<span class="aside">{begin}' in page
+
+
 def test_all_variants_are_listed_with_their_values(browser: Browser, compared: Path, comparison: Comparison):
     browser.open(compared)
     assert column(browser, "variants", 0) == comparison.variants

@@ -252,3 +252,45 @@ def test_the_probability_to_be_drawn_is_exact_also_in_a_large_population():
         exact = 1 - Fraction(math.comb(items - size, drawn), math.comb(items, drawn))
         assert -math.expm1(log_miss(size, items, drawn)) == pytest.approx(float(exact), rel=1e-12)
     assert math.exp(log_miss(71, 100, 30)) == 0
+
+
+def test_where_only_the_truth_has_weights_that_of_the_population_is_estimated():
+    weighed = TRUTH.append_column("size", pa.array([WEIGHTS[item] for item in TRUTH["item"].to_pylist()]))
+    known = pw.evaluate(ideal=TRUTH, actual=ACTUAL, weights=WEIGHTS, sampling="items", metrics="prevalence")
+    evaluation = pw.evaluate(ideal=weighed, actual=ACTUAL, weight="size", sampling="items", metrics="prevalence")
+    sizes = np.array([SIZES[c] for c in TRUTH["cluster"].to_pylist()])
+    weight = (len(ACTUAL) / len(CLUSTERS) / sizes * weighed["size"].to_numpy()).sum()
+    expected = known.overall["prevalence"] * sum(WEIGHTS.values()) / weight
+    assert evaluation.overall["prevalence"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_contributions_of_clusters_and_items_add_up_to_the_estimated_difference():
+    other = {item: cluster % 50 for item, cluster in ACTUAL.items()}
+    variants = {"one": ACTUAL, "two": other}
+    comparison = pw.compare(ideal=TRUTH, variants=variants, outside="wrong", sampling="chance", metrics="precision")
+    delta = comparison.delta("precision")
+    for table in (comparison.by_ideal_cluster(), comparison.by_item()):
+        assert sum(row["precision_contribution"] for row in table.to_dicts()) == pytest.approx(delta, rel=1e-9)
+
+
+def test_what_is_said_of_a_sample_speaks_of_the_population():
+    evaluation = pw.evaluate(ideal=TRUTH, actual=ACTUAL, outside="wrong", sampling="items")
+    words = f"estimated for all {len(ACTUAL)} items from 25 ideal clusters drawn by items"
+    results = (evaluation.overall, evaluation.mistakes(1), pw.gate(evaluation, minimum={"recall": 0.5}))
+    for result in (*results, evaluation.by_slice("ideal_cluster_size"), evaluation.related()):
+        assert words in " ".join(repr(result).split())
+    fewer = {item: ACTUAL[item] for item in sorted(ACTUAL)[:-5]}
+    comparison = pw.compare(
+        ideal=TRUTH, variants={"all": ACTUAL, "some": fewer}, outside="wrong", sampling="clusters", population=60
+    )
+    for table in (comparison.by_variant(), comparison.deltas(), comparison.related()):
+        assert "estimated for all items of each clustering from 25 ideal clusters" in " ".join(repr(table).split())
+
+
+def test_a_stored_run_keeps_its_confidence_and_a_complete_one_has_no_intervals(tmp_path):
+    pw.evaluate(ideal=TRUTH, actual=ACTUAL, confidence=0.8).save(tmp_path / "sure")
+    assert pw.load(tmp_path / "sure").overall.interval("recall").confidence == 0.8
+    pw.evaluate(ideal=TRUTH, actual=ACTUAL, sampling="complete").save(tmp_path / "whole")
+    loaded = pw.load(tmp_path / "whole")
+    assert not loaded.overall.intervals
+    assert "The truth is complete" in repr(loaded.overall)

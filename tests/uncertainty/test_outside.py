@@ -50,3 +50,12 @@ def test_a_stored_run_warns_as_well(tmp_path):
 def test_tables_say_under_which_assumption_intervals_hold():
     assert "drawn uniformly" in repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL).overall)
     assert "drawn uniformly" not in repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL, intervals=False).overall)
+
+
+def test_intervals_of_metrics_that_cannot_see_merges_are_named():
+    said = " ".join(repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL).overall).split())
+    assert "not those of f1, jaccard_distance, because merges with clusters outside the truth" in said
+    for other in ({"outside": "wrong"}, {"metrics": "recall"}):
+        assert "not those of" not in repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL, **other).overall)
+    seen = {item: cluster for item, cluster in ACTUAL.items() if item in IDEAL}
+    assert "not those of" not in repr(pw.evaluate(ideal=IDEAL, actual=seen).overall)

@@ -159,6 +159,8 @@ def test_stored_runs_and_the_command_line_plan_alike(pilot, tmp_path):
         done = CliRunner().invoke(app, ["plan", path, *wrong])
         assert done.exit_code == 2
         assert done.stderr.startswith("Error: ")
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "nowhere"), "--difference", "0.1"])
+    assert "There is no" in done.stderr
 
 
 def test_what_cannot_be_planned_is_refused(pilot):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +20,7 @@ from pointwise.answers.records import DIFFERS_MEANS, Example, Shown, record_colu
 from pointwise.columns import ACTUAL, COST, IDEAL, ITEMS, SHARE, WEIGHT, Column, Kind
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
+from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.queries import count
 from pointwise.errors import UsageError
 from pointwise.inputs.options import MistakeKind, MistakesBy, check_choice
@@ -50,6 +51,7 @@ class Mistakes(Result, Sequence[Mistake]):
         kind: Which mistakes were asked for. Those of the kind "outside" are only a part of their rate.
         by: Whether a mistake is a cluster, or a pair of its parts.
         shown: What is shown of the examples beside their ids.
+        sample: How the ideal clusters of the truth were drawn: rates, costs and shares are of all they stand for.
     """
 
     mistakes: tuple[Mistake, ...]
@@ -58,6 +60,7 @@ class Mistakes(Result, Sequence[Mistake]):
     kind: MistakeKind = "both"
     by: MistakesBy = "cluster"
     shown: Shown = _NOTHING
+    sample: Sample = field(default=UNKNOWN, compare=False)
 
     def __len__(self) -> int:
         """Count the mistakes listed."""
@@ -91,7 +94,8 @@ class Mistakes(Result, Sequence[Mistake]):
     def drawing(self) -> Drawing:
         """Say what to show: the mistakes and their parts, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
-        title = f"Mistakes with members outside the truth, part of {rates}" if self.kind == OUTSIDE else ""
+        begin = "Mistakes with members outside the truth, part of" if self.kind == OUTSIDE else "Mistakes that make up"
+        title = self.sample.title(f"{begin} {rates}")
         differing = {name for mistake in self.mistakes for name in mistake.differing}
         ordered = self.shown if self.shown.is_asked else self.shown.begin_with(differing)
         records = record_columns(ordered, (column.name for column in _DRAWN))
@@ -100,7 +104,7 @@ class Mistakes(Result, Sequence[Mistake]):
         note = (DIFFERS_MEANS if differing else "") if rows else "There are none."
         drawn = (*_DRAWN, *records.values()) if self.mistakes else _DRAWN
         blank = {column.name: "" for column in drawn}  # where the row above says it
-        return Drawing(title or f"Mistakes that make up {rates}", drawn, [blank | row for row in rows], note)
+        return Drawing(title, drawn, [blank | row for row in rows], note)
 
 
 _DRAWN = (
@@ -197,7 +201,7 @@ def find_mistakes(
     listed = _with_parts(evidence, list(islice(ranked, limit)), by, shown.columns)
     mistakes = tuple(replace(found, share=found.cost / rates[_RATES[found.kind]]) for found in listed)
     rest = tuple(_rest(ranking, mistakes, rates) for ranking in rankings)
-    return Mistakes(mistakes, rates, rest, kind, by, shown)
+    return Mistakes(mistakes, rates, rest, kind, by, shown, evidence.sample)
 
 
 class _Ranking(Protocol):

@@ -217,6 +217,10 @@ class MetricTable(Result):
         return Drawing(self.title, self.described, rows, "; ".join([*notes, *self.notes_on(rows)]))
 
 
+def _is_blind(metric: str) -> bool:
+    return find_metric(metric).sees_false_positives
+
+
 @dataclass(frozen=True, repr=False)
 class Overall(Result):
     """The metrics of all common items together.
@@ -229,6 +233,7 @@ class Overall(Result):
         _find_intervals: Computes the intervals, which takes longer than the values; None to go without.
         sample: How the ideal clusters of the truth were drawn.
         _find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
+        _sees_all: Finds whether every member of the actual clusters that the truth touches was looked at.
     """
 
     items: int
@@ -238,6 +243,7 @@ class Overall(Result):
     _find_intervals: Callable[[], Mapping[str, Interval]] | None = field(default=None, compare=False)
     sample: Sample = field(default=UNKNOWN, compare=False)
     _find_least: Callable[[], Mapping[str, float]] = field(default=dict, compare=False)
+    _sees_all: Callable[[], bool] = field(default=lambda: True, compare=False)
 
     def __getitem__(self, metric: str | Metric) -> float:
         """Return the value of a metric."""
@@ -305,9 +311,19 @@ class Overall(Result):
         return Drawing(self._title, (metric, value, *asides, *others), rows, "\n".join(notes))
 
     def _assumption(self) -> list[str]:
+        if self.sample.is_complete:
+            return ["The truth is complete, so that values are exact."]
         if not self.intervals or self.sample.words:
             return []
-        return ["The intervals hold for a truth whose ideal clusters were drawn uniformly from all."]
+        return [f"The intervals hold for a truth whose ideal clusters were drawn uniformly from all{self.exception}."]
+
+    @property
+    def exception(self) -> str:
+        """The end of a sentence about intervals: which of them say nothing of a larger truth, and why."""
+        blind = [name for name, i in self.intervals.items() if i.low is not None and _is_blind(name)]
+        if not blind or self._sees_all():
+            return ""
+        return f"; not those of {', '.join(blind)}, because merges with clusters outside the truth are not looked at"
 
     @property
     def _title(self) -> str:

@@ -12,7 +12,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.looking import is_comparison, opened
 from pointwise.cli.options import Format
 from pointwise.errors import UsageError
-from pointwise.inputs.options import CONFIDENCE, POWER
+from pointwise.inputs.options import POWER
 
 _VALUES, _DIFFERENCES = "For a run", "For a comparison"
 
@@ -46,7 +46,14 @@ def plan(
         int, typer.Option(min=1, metavar="N", help="How many such tests are made.", rich_help_panel=_DIFFERENCES)
     ] = 1,
     metrics: options.Metrics = None,
-    confidence: options.Confidence = CONFIDENCE,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How often intervals shall hold the true value; by default as in the run.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Say how many ideal clusters to label, judged by those of a stored run or comparison.
@@ -74,9 +81,11 @@ def plan(
                 confidence=confidence,
             )
     else:
-        if difference is not None or experiment is not None or baseline is not None:
-            raise UsageError(f"{run!r} is a stored run: --difference, --experiment and --baseline are for comparisons.")
         with opened(run) as evaluation:
+            if difference is not None or experiment is not None or baseline is not None:
+                raise UsageError(
+                    f"{run!r} is a stored run: --difference, --experiment and --baseline are for comparisons."
+                )
             found = evaluation.plan(chosen, half_width=half_width, bound=bound, confidence=confidence)
     output.put_result(found, kind)
 

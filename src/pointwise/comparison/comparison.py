@@ -68,7 +68,7 @@ from pointwise.comparison.deltas import (
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
-from pointwise.core.sample import Sample
+from pointwise.core.sample import Sample, sample_of_all
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
 from pointwise.engines.queries import from_rows
@@ -141,8 +141,9 @@ class Comparison:
         return {name: evaluation.evidence for name, evaluation in self.evaluations.items()}
 
     @property
-    def _sample(self) -> Sample:
-        return next(iter(self._evidence.values())).sample
+    def sample(self) -> Sample:
+        """How the ideal clusters of the truth were drawn."""
+        return sample_of_all([evidence.sample for evidence in self._evidence.values()])
 
     @property
     def _shows_intervals(self) -> bool:
@@ -166,11 +167,11 @@ class Comparison:
     def _by_variant(self) -> MetricTable:
         has_intervals = self._shows_intervals
         lifted = lift_collected(
-            self.engine.collect(vary_sums(self._sums, (VARIANT,), self.metrics, sample=self._sample)),
+            self.engine.collect(vary_sums(self._sums, (VARIANT,), self.metrics, sample=self.sample)),
             (VARIANT,),
             metrics=self.metrics,
             total_weight=1.0,
-            sample=self._sample,
+            sample=self.sample,
             confidence=self.confidence,
         )
         names = lifted[VARIANT].to_pylist()
@@ -182,7 +183,7 @@ class Comparison:
         covered = [Column(name, Kind.SHARE) for name in COVERAGE_SHARES]
         described = (*keys(VARIANT), *ITEM_SIZES[:2], Column(IDEAL_CLUSTERS, Kind.COUNT), *values, *covered)
         return MetricTable(
-            self._sample.title("Overall"),
+            self.sample.title("Overall"),
             from_rows(lifted, self.engine),
             self.engine,
             undrawn(described, (WEIGHT, IDEAL_CLUSTERS, "missing_share", "missing_weight_share", *self._same_shares)),
@@ -274,7 +275,7 @@ class Comparison:
             metrics=metrics,
             engine=self.engine,
             confidence=self.confidence,
-            sample=self._sample,
+            sample=self.sample,
         )
 
     def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
@@ -380,14 +381,14 @@ class Comparison:
         goal = Difference(difference, power, tests)
         sums = self._sums if chosen == self.metrics else self._stack((), chosen)
         moves, changes = find_moves(
-            sums, pair, chosen, engine=self.engine, confidence=self.confidence, sample=self._sample
+            sums, pair, chosen, engine=self.engine, confidence=self.confidence, sample=self.sample
         )
         sampling = self[pair.baseline].options.sampling
         return plan_differences(
             moves,
             changes,
             goal,
-            sample=self._sample,
+            sample=self.sample,
             engine=self.engine,
             confidence=self.confidence if confidence is None else confidence,
             drawn=sampling.drawn if sampling else None,
@@ -513,7 +514,7 @@ class Comparison:
         if metrics is None:
             return self.metrics
         chosen = find_metrics(metrics)
-        self._sample.check(chosen)
+        self.sample.check(chosen)
         return chosen
 
     def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[Pair]:
@@ -558,7 +559,7 @@ class Comparison:
         stored = [Column(column.own, column.kind) for column in (*described, Column(_ORDER))]
         table = as_table([row | {_ORDER: n} for n, row in enumerate(ordered)], stored)
         return MetricTable(
-            self._sample.title(_titled(title, pairs)),
+            self.sample.title(_titled(title, pairs)),
             from_rows(table, self.engine),
             self.engine,
             undrawn(described, (*same, *quiet, P_VALUE)),
@@ -570,7 +571,7 @@ class Comparison:
         """Describe what is said of a difference; without intervals, no more than can be said without a sample."""
         if self._shows_intervals:
             return list(DELTA_COLUMNS)
-        dropped = (P_VALUE, P_ADJUSTED, *(() if self._sample.is_complete else (VERDICT,)))
+        dropped = (P_VALUE, P_ADJUSTED, *(() if self.sample.is_complete else (VERDICT,)))
         kept = [c for c in DELTA_COLUMNS if c.kind is not Kind.END and c.name not in dropped]
         return [replace(column, low="", high="") for column in kept]
 

@@ -51,7 +51,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import add_up, average, defined_weight, of_means, sum_columns, sum_up
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric, find_metric
-from pointwise.core.sample import Sample
+from pointwise.core.sample import EXPANSION, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
 from pointwise.inputs.options import CONFIDENCE
@@ -387,7 +387,7 @@ def _paired(
         frame = rows_of(evidence)
         columns = _sided(frame, (*sizes, *sided, *names), side)
         shares = _contributions(evidence, metrics, sign=sign)
-        parts.append(frame.select(*by, *(columns[c] for c in values), *shares))
+        parts.append(evidence.sample.with_expansion(frame).select(*by, *(columns[c] for c in values), *shares))
     grouped = nw.concat(parts).group_by(*by)
     rows = grouped.agg(*(nw.col(c).max() for c in values), *(nw.col(c).sum() for c in sums))
     rows = rows.with_columns(*(_difference(n) for n in names), *(_either(c) for c in sizes))
@@ -421,12 +421,13 @@ def _sided(frame: nw.LazyFrame, columns: Sequence[str], side: str) -> dict[str, 
 
 
 def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float) -> Iterator[nw.Expr]:
-    """Return what each row adds to the overall value of every metric."""
-    overall = only_row(evidence.lift(evidence.measured(metrics), (), metrics), evidence.engine)
+    """Return what each row adds to the overall value of every metric, with all that its ideal cluster stands for."""
+    overall = only_row(evidence.estimate(evidence.measured(metrics), (), metrics), evidence.engine)
     for metric in metrics:
         if metric.means:
             continue
-        weight = nw.col(WEIGHT) if metric.is_total else nw.col(WEIGHT) * (1 - nw.col(metric.name + UNDEFINED))
+        weight = nw.col(WEIGHT) * nw.col(EXPANSION)
+        weight = weight if metric.is_total else weight * (1 - nw.col(metric.name + UNDEFINED))
         part = nw.when(~nw.col(metric.name).is_null()).then(nw.col(metric.name) * weight).otherwise(nw.lit(0.0))
         yield (part * (sign / (_defined(overall, metric) or 1.0))).alias(name_part(metric.name, CONTRIBUTION))
 

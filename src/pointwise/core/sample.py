@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 
@@ -28,22 +28,33 @@ class Sample:
             that every cluster stands for equally many of infinitely many.
         population: Number and weight of all items that the truth stands for, if known.
         is_complete: Whether the truth is everything there is, so that values are exact.
-        words: What the estimates are of and from, for people; empty without a design.
+        behind: What the estimates are made from, for people; empty without a design.
     """
 
     sees_outside: bool = False
     clusters: nw.LazyFrame | None = None
     population: Totals | None = None
     is_complete: bool = False
-    words: str = ""
+    behind: str = ""
+
+    @property
+    def words(self) -> str:
+        """What values are estimates of and from, for people; empty without a design."""
+        items = f"{self.population.items:,} items" if self.population else "items of each clustering"
+        return f"estimated for all {items} from {self.behind}" if self.behind else ""
 
     def expand(self, rows: nw.LazyFrame) -> nw.LazyFrame:
         """Let the weight of rows with an ideal cluster stand for the population."""
         if self.clusters is None:
             return rows
         names = rows.collect_schema().names()
-        joined = rows.join(self.clusters.select(IDEAL, EXPANSION), on=IDEAL, how="inner")
-        return joined.with_columns(nw.col(WEIGHT) * nw.col(EXPANSION)).select(*names)
+        return self.with_expansion(rows).with_columns(nw.col(WEIGHT) * nw.col(EXPANSION)).select(*names)
+
+    def with_expansion(self, rows: nw.LazyFrame) -> nw.LazyFrame:
+        """Add to rows with an ideal cluster how many clusters of the population it stands for."""
+        if self.clusters is None:
+            return rows.with_columns(nw.lit(1.0).alias(EXPANSION))
+        return rows.join(self.clusters.select(IDEAL, EXPANSION), on=IDEAL, how="inner")
 
     def title(self, title: str) -> str:
         """Say in a title what the values are estimates of."""
@@ -62,6 +73,13 @@ class Sample:
                 "that were not drawn are then invisible, and the clustering looks too good. Use outside='wrong' "
                 "if the drawn ideal clusters are complete, or ask for metrics without false positives, such as recall."
             )
+
+
+def sample_of_all(samples: Sequence[Sample]) -> Sample:
+    """Return the sample of several clusterings that one truth judges: of how many items is open if they differ."""
+    first = samples[0]
+    is_same = len({sample.population for sample in samples}) == 1
+    return first if is_same else replace(first, population=None)
 
 
 UNKNOWN = Sample()

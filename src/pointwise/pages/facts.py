@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pointwise.answers.tables import Overall
 from pointwise.columns import Kind
-from pointwise.core.metrics import find_metric
 from pointwise.engines.base import Source
 from pointwise.pages.grids import shorten, write
 from pointwise.pages.sentences import say
@@ -98,17 +97,11 @@ def say_intervals(overall: Overall) -> str:
         meaning = f"The values are {overall.sample.words}. {often} of all items."
     else:
         sample = f"{format_count(clusters, 'ideal cluster')} that were drawn uniformly from all"
-        meaning = f"The intervals take the truth as {sample}. {often} that a complete truth would give{_but(overall)}."
+        meaning = (
+            f"The intervals take the truth as {sample}. {often} that a complete truth would give{overall.exception}."
+        )
     lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
     if not lacking:
         return meaning
     names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
     return f"{meaning} No interval for {names}: {reason}."
-
-
-def _but(overall: Overall) -> str:
-    blind = [name for name in overall.values if find_metric(name).sees_false_positives]
-    if overall.sample.sees_outside or not blind:
-        return ""
-    names = ", ".join(name.replace("_", " ") for name in blind)
-    return f"; not so for {names}, because merges with clusters outside the truth are not looked at"

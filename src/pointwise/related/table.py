@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -28,6 +29,7 @@ from pointwise.columns import (
     with_ends,
 )
 from pointwise.core.evidence import Evidence
+from pointwise.core.sample import sample_of_all
 from pointwise.engines.queries import from_rows
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
@@ -93,7 +95,8 @@ def _tabulate_estimated_variants(
         ends = ({name: e.value, name + LOW: e.low, name + HIGH: e.high} for name, e in found.items())
         rows.append(reduce(operator.or_, ends, {VARIANT: variant}))
     values = [column for name in found for column in with_ends(Column(name, Kind.METRIC))]
-    return _tabulate(rows, (*keys(VARIANT), *values), evidence, confidence=confidence)
+    sample = sample_of_all([e.sample for e in variants.values()])
+    return _tabulate(rows, (*keys(VARIANT), *values), replace(evidence, sample=sample), confidence=confidence)
 
 
 def _tabulate(

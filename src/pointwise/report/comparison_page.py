@@ -92,6 +92,7 @@ class ComparisonPage:
     level: str  # of the p-values of clear differences
     warnings: list[str]
     summary: str
+    basis: str  # what the values and their intervals are of
     verdicts: list[Verdict]
     overall: Grid
     differences: Grid | None
@@ -121,6 +122,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
         level=format_confidence(1 - comparison.confidence),
         warnings=list(_warnings(comparison, pair)),
         summary=_summary(verdicts, experiment, baseline),
+        basis=_basis(comparison, experiment),
         verdicts=verdicts,
         overall=_overall(comparison),
         differences=_differences(comparison, baseline) if len(comparison.variants) > _FEW else None,
@@ -201,6 +203,16 @@ def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str
     return " ".join(said)
 
 
+def _basis(comparison: Comparison, experiment: str) -> str:
+    """Say what the values are of, and under which assumption the intervals hold."""
+    overall, sample = comparison[experiment].overall, comparison.sample
+    if sample.words:
+        return f"The values are {sample.words}."
+    if not overall.intervals:
+        return "The truth is complete, so that every difference is real." if sample.is_complete else ""
+    return f"The intervals take the truth as ideal clusters that were drawn uniformly from all{overall.exception}."
+
+
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
@@ -243,14 +255,15 @@ def _change(row: Mapping[str, Any] | None) -> Value:
         return Value(NOTHING)
     low, high, word = row.get(DELTA + LOW), row.get(DELTA + HIGH), row.get(VERDICT, NOT_CLEAR)
     before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
-    tip = f"{before} before, {after} after; {row[UP_CLUSTERS]:,} clusters up, {row[DOWN_CLUSTERS]:,} down"
+    tip, moved = f"{before} before, {after} after", f"{row[UP_CLUSTERS]:,} up, {row[DOWN_CLUSTERS]:,} down"
     if row.get(P_VALUE) is not None:
         tip += f"; p-value {row[P_VALUE]:.2g}, adjusted for the number of tests {row[P_ADJUSTED]:.2g}"
     if word == TOO_FEW:
         tip += "; too few clusters changed to tell, and the interval is rough"
-    interval = format_interval(Kind.DELTA, low, high)
-    value = write(Kind.DELTA, row[DELTA])
-    return replace(value, aside=interval, full=tip, verdict=word if word in (BETTER, WORSE) else "")
+    ends = format_interval(Kind.DELTA, low, high)
+    interval = f"roughly {ends}" if ends and word == TOO_FEW else ends
+    value, beside = write(Kind.DELTA, row[DELTA]), "; ".join(text for text in (interval, moved) if text)
+    return replace(value, aside=beside, full=tip, verdict=word if word in (BETTER, WORSE) else "")
 
 
 def _changes(comparison: Comparison, pair: Mapping[str, str]) -> Grid:

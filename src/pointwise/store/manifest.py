@@ -109,7 +109,7 @@ class EvidenceManifest(Manifest):
         overall: The metrics of all items together, with their number and weight.
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
         tables: The files of every table. A table is one file or a folder of parts.
-        sampled: What the values are estimates of and from; empty where they are those of the truth itself.
+        sampled: What the values are estimated from; empty where they are those of the truth itself.
     """
 
     inputs: dict[str, StoredInput]
@@ -154,16 +154,21 @@ class RunManifest(EvidenceManifest):
     Args:
         metrics: Names of the metrics stored.
         coverage: The numbers of `Coverage.to_dict`.
+        confidence: How often the intervals shall hold the true value.
+        shows_intervals: Whether tables show intervals.
     """
 
     kind: ClassVar[str] = "run"
 
     metrics: tuple[str, ...]
     coverage: dict[str, int | float | None]
+    confidence: float = 0.95
+    shows_intervals: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what cannot be read as a run."""
         super().__post_init__()
+        _check_confidence(self.confidence)
         _check_coverage(self.coverage)
         for metric in self.metrics:
             _require(metric in self.overall, f"overall[{metric!r}]", "there")
@@ -227,7 +232,7 @@ class ComparisonManifest(Manifest):
         _require({*self.files} == {f"{f}/{RUN.file}" for f in self.folders}, "manifests", "those of the variants")
         _check_names(self.files)
         _require(self.baseline is None or self.baseline in self.variants, "baseline", "one of the variants")
-        _require(0 < self.confidence < 1, "confidence", "between 0 and 1")
+        _check_confidence(self.confidence)
 
     @property
     def files(self) -> dict[str, StoredFile]:
@@ -265,6 +270,10 @@ RUN = Kind(RunManifest, "load(...)")
 COMPARISON = Kind(ComparisonManifest, "load_comparison(...)")
 DIFF = Kind(DiffManifest, "load_diff(...)")
 KINDS = (COMPARISON, DIFF, RUN)
+
+
+def _check_confidence(confidence: float) -> None:
+    _require(0 < confidence < 1, "confidence", "between 0 and 1")
 
 
 def _require(holds: object, where: str, needed: str) -> None:

@@ -98,7 +98,15 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
         facts = write_evidence(evaluation, folder)
         metrics = tuple(m.name for m in evaluation.metrics)
         overall, coverage = evaluation.overall.to_dict(), evaluation.coverage.to_dict()
-        write_manifest(folder, RunManifest(**facts, metrics=metrics, overall=overall, coverage=coverage))
+        manifest = RunManifest(
+            **facts,
+            metrics=metrics,
+            overall=overall,
+            coverage=coverage,
+            confidence=evaluation.confidence,
+            shows_intervals=evaluation.shows_intervals,
+        )
+        write_manifest(folder, manifest)
     return Path(path)
 
 
@@ -148,7 +156,7 @@ def write_evidence(found: Established, folder: Path, *, keep: Sequence[str] = ()
         "totals": found.evidence.totals,
         "slice_columns": names,
         "tables": {name: describe_table(folder, name) for name in tables},
-        "sampled": found.evidence.sample.words,
+        "sampled": found.evidence.sample.behind,
     }
 
 
@@ -251,7 +259,7 @@ def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
 def read_sample(run: OpenFolder[E], engine: Engine) -> Sample:
     """Have an engine read what a run knows of how its truth was drawn."""
     options = run.manifest.options
-    sample = Sample(sees_outside=options.outside == "wrong", words=run.manifest.sampled)
+    sample = Sample(sees_outside=options.outside == "wrong", behind=run.manifest.sampled)
     if not run.manifest.is_sampled:
         return replace(sample, is_complete=options.sampling is not None)
     clusters = _read(run, "design", (IDEAL, *_DESIGN), engine)

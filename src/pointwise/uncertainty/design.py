@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,7 +18,7 @@ import numpy as np
 
 from pointwise.columns import CLUSTER, IDEAL, ITEM, ITEMS, WEIGHT, inside
 from pointwise.core.confusion import Totals
-from pointwise.core.coverage import Coverage
+from pointwise.core.coverage import Coverage, Scope
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, examples, from_rows, total
@@ -55,17 +56,13 @@ def read_sampling(
     return Sampling("probabilities", column, drawn=drawn, population=population, strata=strata)
 
 
-def draw_up(
-    sampling: Sampling, given: Any, inputs: Inputs, coverage: Coverage, engine: Engine, *, sees_outside: bool
-) -> Sample:
+def draw_up(sampling: Sampling, given: Any, scope: Scope, *, sees_outside: bool) -> Sample:
     """Find out what every ideal cluster of the truth stands for.
 
     Args:
         sampling: How the truth was drawn.
         given: The table of probabilities, where it was given as one.
-        inputs: The tables that were read.
-        coverage: How large the actual clustering is.
-        engine: What computes.
+        scope: The tables that were read, and how large the actual clustering is.
         sees_outside: Whether members outside the truth count as wrong.
 
     Raises:
@@ -73,9 +70,10 @@ def draw_up(
     """
     if sampling.how == "complete":
         return Sample(sees_outside=sees_outside, is_complete=True)
+    inputs, engine = scope.inputs, scope.engine
     clusters = engine.checkpoint(inputs.ideal.frame.group_by(CLUSTER).agg(nw.len().cast(nw.Int64).alias(ITEMS)))
-    number, population = count(clusters, engine), _population(sampling, coverage)
-    _check_sizes(sampling, number, total(clusters, ITEMS, engine), population.items)
+    number, items = count(clusters, engine), _count_population(sampling, scope.coverage)
+    _check_sizes(sampling, number, total(clusters, ITEMS, engine), items)
     if sampling.how == "probabilities":
         drawn = _given_probabilities(sampling, given, inputs, engine)
     elif sampling.strata is not None:
@@ -83,15 +81,14 @@ def draw_up(
     elif sampling.weight is not None and sampling.rate is not None:
         drawn = _drawn_by_weight(sampling.weight, sampling.rate, inputs, engine)
     elif sampling.how == "items":
-        drawn = _drawn_by_items(clusters, number, population.items, sampling.drawn, engine)
+        drawn = _drawn_by_items(clusters, number, items, sampling.drawn, engine)
     else:
-        drawn = _drawn_uniformly(clusters, number, population.items, sampling, engine)
+        drawn = _drawn_uniformly(clusters, number, items, sampling, engine)
     stratum = nw.col(STRATUM) if STRATUM in drawn.collect_schema().names() else nw.lit("").alias(STRATUM)
     frame = engine.checkpoint(drawn.select(nw.col(CLUSTER).alias(IDEAL), EXPANSION, REST, stratum))
     behind = f"{format_count(number, 'ideal cluster')} {_say(sampling)}"
-    words = f"estimated for all {population.items:,} items from {behind}"
-    is_complete = total(frame, REST, engine) == 0
-    return Sample(sees_outside, frame, population, is_complete, words)
+    sample = Sample(sees_outside, frame, is_complete=total(frame, REST, engine) == 0, behind=behind)
+    return replace(sample, population=Totals(items, _weigh_population(items, sample, scope)))
 
 
 def _say(sampling: Sampling) -> str:
@@ -105,13 +102,18 @@ def _say(sampling: Sampling) -> str:
     return f"drawn uniformly of {sampling.population:,}" if sampling.population else "drawn uniformly"
 
 
-def _population(sampling: Sampling, coverage: Coverage) -> Totals:
-    """Size the population: the items given, or those of the actual clustering."""
-    items, weight = coverage.actual_items, coverage.actual_weight
-    if sampling.how == "items" and isinstance(sampling.population, int):
-        weight = None if weight is None else weight * sampling.population / items
-        items = sampling.population
-    return Totals(items, coverage.common_weight if weight is None else weight)
+def _count_population(sampling: Sampling, coverage: Coverage) -> int:
+    """Count the items of the population: those given, or those of the actual clustering."""
+    given = sampling.population
+    return given if sampling.how == "items" and isinstance(given, int) else coverage.actual_items
+
+
+def _weigh_population(items: int, sample: Sample, scope: Scope) -> float:
+    """Weigh the population as the actual clustering weighs; if only the truth has weights, estimate that from it."""
+    weight = scope.coverage.actual_weight
+    if weight is None:
+        return total(sample.expand(scope.cells.select(IDEAL, WEIGHT)), WEIGHT, scope.engine)
+    return weight * items / scope.coverage.actual_items
 
 
 def _check_sizes(sampling: Sampling, clusters: int, items: float, population: int) -> None:
