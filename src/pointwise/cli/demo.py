@@ -42,7 +42,7 @@ def run_demo(folder: Path | None = None) -> Iterator[Any]:
     yield evaluation.by_ideal_cluster().worst("recall", 5)
     yield "For whom does it work? Slices by country and by year:"
     yield evaluation.by_slice()
-    strict = {
+    strict: dict[str, Any] = {
         "ideal": data.truth,
         "actual": data.releases[release],
         "weight": "num_claims",
