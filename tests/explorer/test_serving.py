@@ -23,7 +23,7 @@ from pointwise.diffs.questions import find_questions
 
 @contextmanager
 def started(*arguments: str) -> Iterator[tuple[httpx.Client, subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "pointwise", *arguments, "--no-open"]
+    command = [sys.executable, "-c", "from pointwise.cli import main; main()", *arguments, "--no-open"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         line = process.stderr.readline()  # type: ignore[union-attr]

@@ -20,6 +20,14 @@ def explore(
     host: options.Host = "127.0.0.1",
     allowed_host: options.AllowedHost = None,
     attributes: options.Attributes = None,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare",
+            help="First write sorted copies of all runs to the hidden folder .pointwise-explorer in DIR, for quick "
+            "look-ups among many millions of items. It can be removed at any time.",
+        ),
+    ] = False,
 ) -> None:
     """Open everything that is stored below a folder in a browser: from a number down to the records behind it.
 
@@ -31,8 +39,12 @@ def explore(
       pointwise explore runs
       pointwise explore runs --attributes patents.parquet --port 8000 --no-open
     """
-    from pointwise.explorer import Address, Site, serve
+    from pointwise.explorer import Address, Site, prepare_runs, serve
 
     address = Address(host, port, tuple(allowed_host or ()))
     with stdin.files(attributes) as (known,):
-        serve(Site(Path(folder), known), address, say=output.say, opens=not no_open)
+        site = Site(Path(folder), known)
+        if prepare:
+            for name in prepare_runs(site):
+                output.say(f"Prepared {name}.")
+        serve(site, address, say=output.say, opens=not no_open)

@@ -16,6 +16,6 @@ except ImportError as error:  # pragma: no cover  # tested in an environment wit
 from pointwise.explorer.application import make_application
 from pointwise.explorer.judging import judging_page
 from pointwise.explorer.serving import Address, serve
-from pointwise.explorer.site import Site
+from pointwise.explorer.site import Site, prepare_runs
 
-__all__ = ["Address", "Site", "judging_page", "make_application", "serve"]
+__all__ = ["Address", "Site", "judging_page", "make_application", "prepare_runs", "serve"]

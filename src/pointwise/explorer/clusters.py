@@ -120,7 +120,8 @@ def _histogram(table: MetricTable, address: Any, visit: Visit) -> list[Bar]:
 def show_cluster(visit: Visit) -> Page:
     """Show one cluster: which clusters of the other side hold its items, and its members with their records."""
     name, kind, key = visit.parts
-    side, evaluation = side_of(kind), visit.evaluation()
+    side = side_of(kind)
+    evaluation = visit.sorted_run().by(side)
     explained = _explain(name, kind, side, key, evaluation)
     cells = explained.cells.head(_CELLS).to_dicts()
     other = ACTUAL if side == IDEAL else IDEAL

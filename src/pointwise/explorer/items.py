@@ -19,6 +19,7 @@ from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
 from pointwise.explorer.records import columns_of, differs, fetch
 from pointwise.explorer.runs import run_trail
+from pointwise.explorer.sidecars import Sorted
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid, write
@@ -100,8 +101,9 @@ class Seen:
 def show_item(visit: Visit) -> Page:
     """Show what one item sees: four sets of items, with what is known about them beside the item itself."""
     name, key = visit.parts
-    evaluation = visit.evaluation()
-    explained = _explain(evaluation, name, key)
+    run = visit.sorted_run()
+    evaluation = _look_around(run, name, key)
+    explained = evaluation.explain(item=key, limit=_SHOWN)
     records = fetch(
         evaluation.evidence,
         [explained.item, *(i for s in explained.sets.values() for i in s.items)],
@@ -132,10 +134,12 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _explain(evaluation: Evaluation, name: str, key: str) -> ItemExplanation:
+def _look_around(run: Sorted, name: str, key: str) -> Evaluation:
+    """Find an item with the two clusters that it lies in."""
     try:
-        return evaluation.explain(item=key, limit=_SHOWN)
+        return run.around(key)
     except NotFoundError:
+        evaluation = run.by(ITEM)
         near = find_nearest(evaluation.evidence.items, ITEM, key, evaluation.engine)
         raise MissingPageError(
             f"Item {key!r} is not among the common items of this run.",

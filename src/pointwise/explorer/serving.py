@@ -89,12 +89,8 @@ def serve(site: Site, address: Address, *, say: Callable[[str], None], opens: bo
 
 def _listen(address: Address) -> socket.socket:
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        family, _, _, _, place = found[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
-        listener.listen(_AT_ONCE)
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        return socket.create_server((address.host, address.port), family=family, backlog=_AT_ONCE)
     except OSError as error:
-        raise UsageError(f"Cannot listen on {address.host}, port {address.port}: {error.strerror}.") from error
-    return listener
+        why = error.strerror or str(error)
+        raise UsageError(f"Cannot listen on {address.host}, port {address.port}: {why}.") from error

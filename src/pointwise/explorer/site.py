@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +16,7 @@ from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation, load
 from pointwise.explorer.jobs import Job
 from pointwise.explorer.shelf import Shelf, Stored
+from pointwise.explorer.sidecars import Sorted, prepare
 from pointwise.explorer.sittings import Sittings
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
 
@@ -123,6 +124,10 @@ class Visit:
         opened: Evaluation = self._open(self.stored(RUN, name), load)
         return opened.with_attributes(self.site.attributes) if self.site.attributes else opened
 
+    def sorted_run(self) -> Sorted:
+        """Open the run that the address names, to look up a few of its rows."""
+        return Sorted(self.evaluation(), self.site.top, self.stored(RUN))
+
     def comparison(self) -> Comparison:
         """Open a comparison."""
         opened: Comparison = self._open(self.stored(COMPARISON), load_comparison)
@@ -143,3 +148,10 @@ class Visit:
     def with_parts(self, *parts: str) -> Visit:
         """Return the same visit of another page."""
         return replace(self, parts=parts)
+
+
+def prepare_runs(site: Site) -> Iterator[str]:
+    """Write sorted copies of all runs that have none, and name each run when it is done."""
+    for stored in site.shelf.look():
+        if stored.kind is RUN and prepare(site.top, stored):
+            yield stored.name

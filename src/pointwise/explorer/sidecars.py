@@ -1,0 +1,144 @@
+"""Sidecars: copies of a run's items and cells, sorted, so that an engine finds a few rows among millions at once.
+
+They lie in a hidden folder beside the runs, by the checksum of the manifest that they were made from. They can be
+removed at any time: without them everything is found too, more slowly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+
+from pointwise.columns import ACTUAL, IDEAL, ITEM
+from pointwise.core.evidence import Evidence
+from pointwise.engines import Engine, start_engine
+from pointwise.engines.base import load_own
+from pointwise.engines.files import opened, say_why
+from pointwise.errors import NotFoundError, RunError
+from pointwise.evaluation import Evaluation, load
+from pointwise.explorer.shelf import Stored
+
+FOLDER = ".pointwise-explorer"
+
+_ITEMS, _CELLS = "items", "cells"
+_SORTED = ((_ITEMS, ITEM), (_ITEMS, IDEAL), (_ITEMS, ACTUAL), (_CELLS, IDEAL), (_CELLS, ACTUAL))
+
+
+def _place(top: Path, stored: Stored) -> Path:
+    """Return where the sidecars of a run are: another version of it has another place."""
+    with opened(stored.path / stored.kind.file) as manifest:
+        return top / FOLDER / hashlib.sha256(manifest.read()).hexdigest()
+
+
+def _file(place: Path, table: str, column: str) -> Path:
+    return place / f"{table}_by_{column}.parquet"
+
+
+def prepare(top: Path, stored: Stored) -> bool:
+    """Write the sidecars of a run, unless they are there; they appear when they are complete.
+
+    Args:
+        top: The folder that is explored, which they are put into.
+        stored: The run.
+
+    Returns:
+        Whether they were written.
+
+    Raises:
+        RunError: They cannot be written.
+    """
+    place = _place(top, stored)
+    if place.is_dir():
+        return False
+    engine = start_engine()
+    try:
+        place.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix="unfinished-") as unfinished:
+            evidence = load(stored.path, engine=engine).evidence
+            for table, column in _SORTED:
+                frame = evidence.items if table == _ITEMS else evidence.cells
+                engine.write(frame.sort(column), _file(Path(unfinished), table, column))
+            _publish(Path(unfinished), place)
+    except OSError as error:
+        raise RunError(f"Nothing can be prepared in {str(place.parent)!r}: {say_why(error)}.") from error
+    finally:
+        engine.close()
+    return True
+
+
+def _publish(unfinished: Path, place: Path) -> None:
+    """Give complete sidecars their name; whoever else has done so meanwhile has written the same."""
+    whole = unfinished / "whole"
+    whole.mkdir()
+    for file in unfinished.glob("*.parquet"):
+        file.rename(whole / file.name)
+    try:
+        os.rename(whole, place)  # noqa: PTH104  # a rename of pathlib's may replace
+    except OSError:
+        if not place.is_dir():
+            raise
+        shutil.rmtree(whole)
+
+
+class Sorted:
+    """An evaluation whose items and cells are found by what they are sorted by, where sidecars are there.
+
+    Args:
+        evaluation: The evaluation.
+        top: The folder that is explored.
+        stored: The run that it was loaded from.
+    """
+
+    def __init__(self, evaluation: Evaluation, top: Path, stored: Stored) -> None:
+        self.evaluation = evaluation
+        self._place = _place(top, stored)
+
+    def by(self, column: str) -> Evaluation:
+        """Return the same evaluation, in which rows with one value of a column are found at once."""
+        evidence = self._evidence
+        items = self._read(_ITEMS, column, evidence.items)
+        cells = self._read(_CELLS, column, evidence.cells)
+        return replace(self.evaluation, evidence=replace(evidence, found=items, cells=cells))
+
+    def around(self, item: str) -> Evaluation:
+        """Return the evaluation as one item sees it: with the items of its two clusters only.
+
+        Raises:
+            NotFoundError: It is not among the common items.
+        """
+        evidence = self._evidence
+        key = evidence.key(ITEM, item)
+        own = self.by(ITEM).evidence.items.filter(nw.col(ITEM) == key)
+        found = evidence.engine.collect(own.select(IDEAL, ACTUAL)).to_pylist()
+        if not found:
+            raise NotFoundError(f"Item {item!r} is not among the common items.")
+        ideal, actual = found[0][IDEAL], found[0][ACTUAL]
+        members = self._read(_ITEMS, IDEAL, evidence.items).filter(nw.col(IDEAL) == ideal)
+        others = self._read(_ITEMS, ACTUAL, evidence.items)
+        others = others.filter((nw.col(ACTUAL) == actual) & (nw.col(IDEAL) != ideal))
+        cells = self._read(_CELLS, IDEAL, evidence.cells).filter(nw.col(IDEAL) == ideal)
+        seen = evidence.engine.checkpoint(nw.concat([members, others.select(*members.collect_schema().names())]))
+        return replace(self.evaluation, evidence=replace(evidence, found=seen, cells=cells))
+
+    @property
+    def _evidence(self) -> Evidence:
+        return self.evaluation.evidence
+
+    @property
+    def _engine(self) -> Engine:
+        return self.evaluation.engine
+
+    def _read(self, table: str, column: str, own: nw.LazyFrame) -> nw.LazyFrame:
+        """Read a sidecar, with the columns that the evaluation's own table has."""
+        path = _file(self._place, table, column)
+        if path.is_symlink() or self._place.is_symlink() or not path.is_file():
+            return own
+        names = own.collect_schema().names()
+        source = self._engine.read(path)
+        return load_own(source, names) if set(names) <= set(source.columns) else own

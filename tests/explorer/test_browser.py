@@ -1,0 +1,201 @@
+"""The explorer in a real browser: clicks, keys, widths, colours, and what stands in the way of people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from selenium.webdriver.common.keys import Keys as Press
+
+import pointwise as pw
+from browser import Browser, open_browser
+from pointwise.diffs.questions import find_questions
+from pointwise.explorer.urls import link
+from pointwise.text.values import format_metric
+from visiting import serving
+
+RUN = "2022-06-30"
+EVIL = "<img src=x onerror=alert(1)>/\"'\n👩‍👩‍👧 שלום"
+
+
+@pytest.fixture(scope="module")
+def data() -> pw.datasets.PatentsView:
+    return pw.datasets.patentsview()
+
+
+@pytest.fixture(scope="module")
+def evaluation(data: pw.datasets.PatentsView) -> pw.Evaluation:
+    return pw.evaluate(
+        ideal=data.truth, actual=data.releases[RUN], attributes=data.attributes, slices=["country"], outside="wrong"
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(data: pw.datasets.PatentsView, evaluation: pw.Evaluation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    evaluation.save(folder / RUN)
+    both = {name: data.releases[name] for name in ("2021-12-30", RUN)}
+    pw.compare(ideal=data.truth, variants=both, attributes=data.attributes, slices=["cpc_section"]).save(
+        folder / "compared"
+    )
+    diff = pw.diff(baseline=both["2021-12-30"], experiment=both[RUN], attributes=data.attributes)
+    diff.save(folder / "changed")
+    diff.questions(30, seed=5).save(find_questions(folder / "changed"))
+    ideal = {f"{EVIL} {n}": EVIL for n in range(3)}
+    known = pa.table({"item": list(ideal), EVIL: [EVIL] * 3})
+    actual = {item: f"{EVIL} {n // 2}" for n, item in enumerate(ideal)}
+    pw.evaluate(ideal=ideal, actual=actual, attributes=known, slices=[EVIL]).save(folder / "hostile")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(stored: Path, data: pw.datasets.PatentsView) -> Iterator[str]:
+    with serving(stored, attributes=str(data.attributes)) as entrance:
+        yield entrance
+
+
+@pytest.fixture(scope="module")
+def browser(address: str) -> Iterator[Browser]:
+    with open_browser() as opened:
+        opened.open(address)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def base(address: str) -> str:
+    return address.partition("/?")[0]
+
+
+@pytest.fixture(scope="module")
+def hostile(stored: Path) -> Iterator[str]:
+    with serving(stored) as entrance:
+        yield entrance
+
+
+def click(browser: Browser, selector: str) -> None:
+    browser.find(selector).click()
+
+
+def test_five_clicks_lead_from_the_overview_to_a_record(browser: Browser, base: str, evaluation: pw.Evaluation):
+    browser.open(base)
+    click(browser, f'#runs a[href="{link("run", RUN)}"]')
+    assert browser.find('[data-metric="recall"]').text == format_metric(evaluation.overall["recall"])
+    click(browser, f'.card a[href="{link("run", RUN, "clusters", "ideal")}"]')
+    costliest = evaluation.by_ideal_cluster().sort("cost", descending=True).head(1).to_dicts()[0]
+    assert browser.texts("#clusters tbody th")[0] == costliest["ideal_cluster"]
+    click(browser, "#clusters tbody th a")
+    cells = evaluation.explain(ideal_cluster=costliest["ideal_cluster"]).to_dicts()
+    assert f"It lies in {len(cells)} actual clusters" in browser.find(".lead").text
+    click(browser, "#members tbody tr a")
+    assert browser.texts("h2")[0] == "Its record"
+    click(browser, "#true_positives tbody tr:last-child a, #false_negatives tbody tr a")
+    records = dict(zip(browser.texts("#main dt"), browser.texts("#main dd"), strict=True))
+    assert {"country", "organization", "title"} <= set(records)
+    assert browser.messages() == []
+    hosts = {re.match(r"\w+://([^/]*)", url)[1] for url in browser.requests() if url.startswith("http")}  # type: ignore[index]
+    assert hosts == {base.removeprefix("http://")}
+
+
+def test_rows_are_reached_by_keyboard(browser: Browser, base: str):
+    browser.open(base + link("run", RUN, "clusters", "ideal"))
+    body = browser.find("body")
+    body.send_keys("j")
+    first = browser.chrome.switch_to.active_element.text
+    browser.chrome.switch_to.active_element.send_keys("j")
+    assert browser.chrome.switch_to.active_element.text != first
+    browser.chrome.switch_to.active_element.send_keys("k")
+    assert browser.chrome.switch_to.active_element.text == first
+    browser.chrome.switch_to.active_element.send_keys(Press.ENTER)
+    assert browser.find("h1").text == f"Ideal cluster {first}"
+    browser.find("body").send_keys("?")
+    assert browser.run("return document.getElementById('help').open")
+    browser.find("body").send_keys("/")
+    browser.chrome.switch_to.active_element.send_keys("inventor-00", Press.ENTER)
+    assert browser.texts("#found tbody th")[:2] == ["inventor-001", "inventor-002"]
+
+
+def test_a_question_is_answered_by_keyboard_undone_and_found_in_the_file(browser: Browser, base: str, stored: Path):
+    def asked() -> str:
+        return browser.find('[name="question"]').get_attribute("value")
+
+    def lines(judge: str) -> list[dict]:
+        path = find_questions(stored / "changed") / "judgements" / f"{judge}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    for judge in ("ada", "bob"):
+        browser.open(base + link("diff", "changed", "judge", judge=judge))
+        first = asked()
+        browser.find("body").send_keys("m")
+        browser.chrome.switch_to.active_element.send_keys("by hand", Press.ENTER)
+        browser.find("body").send_keys("y")
+        second = asked()
+        assert second != first
+        browser.find("body").send_keys("z")
+        assert asked() == first
+        browser.find("body").send_keys("n")
+        browser.chrome.refresh()
+        assert asked() == second
+        told = [(line["question"], line["answer"], line["note"]) for line in lines(judge) if line["kind"] == "human"]
+        assert told == [(int(first), "yes", "by hand"), (int(first), None, ""), (int(first), "no", "")]
+        assert lines(judge)[0]["ms"] > 0
+    assert "<mark>" in browser.chrome.page_source
+    assert browser.messages() == []
+
+
+PAGES = {
+    "overview": "/",
+    "run": link("run", RUN),
+    "mistakes": link("run", RUN, "mistakes"),
+    "slices": link("run", RUN, "slices", by="country"),
+    "clusters": link("run", RUN, "clusters", "actual"),
+    "cluster": link("run", RUN, "cluster", "ideal", "inventor-065"),
+    "items": link("run", RUN, "items", where="recall < 0.5"),
+    "item": link("run", RUN, "item", "US10383030-1"),
+    "search": link("search", q="inventor-06", run=RUN),
+    "missing": link("run", RUN, "item", "nothing"),
+    "comparison": link("compare", "compared"),
+    "changes": link("compare", "compared", "clusters"),
+    "sides": link("compare", "compared", "item", "US10383030-1"),
+    "diff": link("diff", "changed"),
+    "fates": link("diff", "changed", "clusters", fate="merged"),
+    "changed item": link("diff", "changed", "item", "US10383030-1"),
+    "judge": link("diff", "changed", "judge", judge="eve"),
+    "adjudicate": link("diff", "changed", "adjudicate"),
+    "estimates": link("diff", "changed", "estimates"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_every_width_and_stands_in_nobodys_way(browser: Browser, base: str, name: str):
+    for width, scheme in ((400, "light"), (1280, "dark"), (2000, "light")):
+        browser.open(base + PAGES[name], width=width, scheme=scheme)
+        assert browser.overflow() <= 0
+        assert browser.overlaps() == []
+    refusals = [message for message in browser.messages() if "404" not in message or name != "missing"]
+    assert refusals == []
+    browser.open(base + PAGES[name], scheme="dark")
+    assert browser.violations() == []
+
+
+def test_hostile_ids_and_attributes_are_read_and_never_obeyed(browser: Browser, hostile: str):
+    base = hostile.partition("/?")[0]
+    browser.open(hostile)
+    item, pages = f"{EVIL} 1", []
+    pages += [link("run", "hostile", *parts) for parts in ((), ("mistakes",), ("items",), ("clusters", "ideal"))]
+    pages += [link("run", "hostile", "item", item), link("run", "hostile", "cluster", "ideal", EVIL)]
+    pages += [link("run", "hostile", "slices", by=EVIL), link("search", q=EVIL)]
+    for page in pages:
+        browser.open(base + page, width=400)
+        assert "This did not work" not in browser.find("h1").text, page
+        assert browser.run("return document.querySelectorAll('img').length") == 0
+        assert browser.overflow() <= 0, page
+        assert browser.messages() == [], page
+    browser.open(base + link("run", "hostile", "items"))
+    for n in range(3):
+        browser.open(base + link("run", "hostile", "items"))
+        browser.chrome.find_elements("css selector", "#items tbody th a")[n].click()
+        assert browser.find("h1").text.split() == f"Item {EVIL} {n}".split()
