@@ -123,7 +123,14 @@ def given_name(column: str) -> str:
 
 
 class Kind(StrEnum):
-    """What a column holds, which decides how its values are written."""
+    """What a column holds, which decides how its values are written.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [column.kind.value for column in evaluation.by_item(metrics="recall").describe()][3:6]
+        ['weight', 'share', 'weight']
+    """
 
     KEY = "key"  # says what a row is about; nothing in it means items without a value
     TEXT = "text"  # written as it stands
@@ -152,6 +159,12 @@ class Column:
         is_drawn: Whether a drawing shows it. One that does not is in the data only, which keeps the drawing narrow.
         is_given: Whether a user has named it, so that it has another name inside.
         is_spare: Whether a terminal shows it only where there is room enough to break no line.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [column.name for column in evaluation.by_item(metrics="recall").describe()][:3]
+        ['item', 'ideal_cluster', 'actual_cluster']
     """
 
     name: str

@@ -23,7 +23,16 @@ from typing import Any
 
 
 class PointwiseError(Exception):
-    """Base of all errors that pointwise raises on purpose."""
+    """Base of all errors that pointwise raises on purpose.
+
+    Example:
+        >>> import pointwise as pw
+        >>> try:
+        ...     pw.evaluate(ideal={"i1": 1}, actual={"i2": 1})
+        ... except pw.PointwiseError as error:
+        ...     print(type(error).__name__)
+        NoCommonItemsError
+    """
 
 
 class UsageError(PointwiseError, ValueError):
@@ -88,7 +97,20 @@ class NotFoundError(PointwiseError, KeyError):
 
 
 class RunError(PointwiseError, OSError):
-    """A run cannot be stored, or what is stored is incomplete or was changed."""
+    """A run cannot be stored, or what is stored is incomplete or was changed.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import pointwise as pw
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pathlib.Path(folder, "run.json").write_text("{}")
+        ...     try:
+        ...         pw.load(folder)
+        ...     except pw.RunError:
+        ...         print("not a run that can be trusted")
+        2
+        not a run that can be trusted
+    """
 
 
 class OutputError(PointwiseError, OSError):

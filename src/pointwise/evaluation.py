@@ -250,6 +250,12 @@ class Evaluation:
         scope: What coverage is computed from, or coverage itself where it is known.
         shows_intervals: Whether the overall metrics and the slices show intervals.
         confidence: How often the intervals should contain the true value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> round(evaluation.overall["recall"], 4), evaluation.coverage.common_items
+        (0.6667, 3)
     """
 
     evidence: Evidence

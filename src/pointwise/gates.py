@@ -44,6 +44,12 @@ class Check:
             interval that is nearer to the limit must keep to it.
         low: Lower end of the interval of an estimate.
         high: Upper end.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(check.what, check.held) for check in pw.gate(evaluation, minimum={"recall": 0.5}).checks]
+        [('recall', True)]
     """
 
     where: str
@@ -64,6 +70,12 @@ class Gate(Result):
     Args:
         checks: What was checked.
         sample: How the ideal clusters of the truth were drawn: values are estimates for all that they stand for.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.gate(evaluation, minimum={"recall": 0.5, "precision": 0.9}).held
+        False
     """
 
     checks: tuple[Check, ...]

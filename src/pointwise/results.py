@@ -33,7 +33,15 @@ _ROW = "_row"
 
 
 class Result(ABC):
-    """Rows that convert, write and draw themselves."""
+    """Rows that convert, write and draw themselves.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> result = evaluation.overall
+        >>> len(result), result.to_dicts()[0]["metric"], result.to_arrow().num_rows
+        (4, 'precision', 4)
+    """
 
     @abstractmethod
     def describe(self) -> tuple[Column, ...]:

@@ -45,7 +45,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ItemSet:
-    """Some items of a set, with the number and weight of all of them."""
+    """Some items of a set, with the number and weight of all of them.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> evaluation.explain(item="i1").false_negatives.items
+        ('i2',)
+    """
 
     items: tuple[Any, ...]
     count: int
@@ -74,6 +81,13 @@ class Explanation(Result):
         matrix: The 2x2 confusion matrix of these two clusters: the weights TP, FP, FN and TN.
         metrics: The values of metrics; of a cluster, averaged over its items.
         shown: The metrics that were asked for.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> explanation = evaluation.explain(actual_cluster=0)
+        >>> explanation.subject, explanation.key, explanation.items
+        ('actual_cluster', 0, 2)
     """
 
     subject: str
@@ -104,6 +118,12 @@ class ItemExplanation(Explanation):
     """How the two clusterings differ from the perspective of one item: four sets of items.
 
     An item is one of its own true positives.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(row["set"], row["items"]) for row in evaluation.explain(item="i1")][:2]
+        [('true_positives', ['i1']), ('false_positives', ['i3'])]
     """
 
     true_positives: ItemSet
@@ -159,6 +179,12 @@ class ClusterExplanation(Explanation):
     Args:
         cells: The cells.
         limit: How many of them a drawing shows.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(row["actual_cluster"], row["items"]) for row in evaluation.explain(ideal_cluster=0)]
+        [(0, 1), (1, 1)]
     """
 
     cells: MetricTable

@@ -24,6 +24,12 @@ class Part:
         items: How many items it has.
         weight: Their weight.
         records: Some of the items, with what is known about them.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(part.cluster, part.items) for part in evaluation.mistakes()[0].largest]
+        [(0, 1), (1, 1)]
     """
 
     cluster: Any
@@ -68,6 +74,12 @@ class Mistake:
         share: The same as a share of the rate.
         parts: How many parts it has; of a pair, two.
         largest: The heaviest parts. Members that the truth does not list come last.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> print(evaluation.mistakes()[0])
+        actual 0 merges 2 parts: ideal 0 (1 item, e.g. i1) and ideal 1 (1 item, e.g. i3)
     """
 
     kind: str
@@ -139,7 +151,14 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Rest:
-    """The mistakes of a rate that are not listed, together."""
+    """The mistakes of a rate that are not listed, together.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(rest.rate, rest.count) for rest in evaluation.mistakes(1).rest]
+        [('over_merge_rate', 0), ('under_merge_rate', 1)]
+    """
 
     rate: str
     count: int

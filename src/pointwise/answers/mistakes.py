@@ -52,6 +52,12 @@ class Mistakes(Result, Sequence[Mistake]):
         by: Whether a mistake is a cluster, or a pair of its parts.
         shown: What is shown of the examples beside their ids.
         sample: How the ideal clusters of the truth were drawn: rates, costs and shares are of all they stand for.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(mistake.kind, mistake.cluster) for mistake in evaluation.mistakes()]
+        [('over-merge', 0), ('under-merge', 0)]
     """
 
     mistakes: tuple[Mistake, ...]

@@ -22,7 +22,14 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """An item that stands for others, with what is known about it."""
+    """An item that stands for others, with what is known about it.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [example.item for part in evaluation.mistakes()[0].largest for example in part.records]
+        ['i1', 'i3']
+    """
 
     item: Any
     weight: float
@@ -121,6 +128,12 @@ class Records(Result):
     Args:
         rows: The items, each with its clusters, its weight and what is known about it.
         shown: What is known.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(row["item"], row["ideal_cluster"]) for row in evaluation.records(["i1", "i3"])]
+        [('i1', 0), ('i3', 1)]
     """
 
     rows: tuple[Record, ...]

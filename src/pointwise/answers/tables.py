@@ -74,6 +74,12 @@ class MetricTable(Result):
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         confidence: How often the intervals should contain the true value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> [(row["item"], row["recall"]) for row in evaluation.by_item(metrics="recall").sort("item")]
+        [('i1', 0.5), ('i2', 0.5), ('i3', 1.0)]
     """
 
     title: str
@@ -234,6 +240,14 @@ class Overall(Result):
         sample: How the ideal clusters of the truth were drawn.
         _find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
         _sees_all: Finds whether every member of the actual clusters that the truth touches was looked at.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> round(evaluation.overall["recall"], 4)
+        0.6667
+        >>> [row["metric"] for row in evaluation.overall]
+        ['precision', 'recall', 'f1', 'jaccard_distance']
     """
 
     items: int

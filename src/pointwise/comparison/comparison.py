@@ -113,6 +113,16 @@ class Comparison:
         on: Which items each variant was evaluated on.
         notes: What to know before comparing the numbers.
         confidence: How often the intervals should contain the true value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> comparison = pw.compare(
+        ...     ideal=[["i1", "i2"], ["i3"]], variants={"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        ... )
+        >>> round(comparison.delta("recall"), 4)
+        0.3333
+        >>> comparison.variants
+        ['old', 'new']
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -615,6 +625,17 @@ def load_comparison(
     Raises:
         NotFoundError: There is no such folder.
         RunError: It is not a comparison, is incomplete or was changed, or only another pointwise can read it.
+
+    Example:
+        >>> import pointwise as pw
+        >>> comparison = pw.compare(
+        ...     ideal=[["i1", "i2"], ["i3"]], variants={"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        ... )
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = comparison.save(pathlib.Path(folder) / "both")
+        ...     pw.load_comparison(stored).variants
+        ['old', 'new']
     """
     folder, chosen = find_place(path), choose_engine(engine)
 

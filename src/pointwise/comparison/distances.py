@@ -172,6 +172,12 @@ class DistanceMatrix(Result):
         values: Their distances: symmetric, with zeros in the diagonal.
         items: Number of items that they were compared on.
         by: The distance of sets that was averaged.
+
+    Example:
+        >>> import pointwise as pw
+        >>> matrix = pw.distance_matrix({"one": [["i1", "i3"], ["i2"]], "other": [["i1", "i2"], ["i3"]]})
+        >>> matrix.names, matrix.items
+        (('one', 'other'), 3)
     """
 
     names: tuple[str, ...]

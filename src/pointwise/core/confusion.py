@@ -37,6 +37,12 @@ class Confusion:
         total: Weight of all items.
         tn: Weight outside both clusters.
         arithmetic: How to divide and so on for this kind of value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> matrix = pw.Confusion(tp=1, ideal=2, actual=4, total=6, tn=1)
+        >>> matrix.fp, matrix.fn, pw.METRICS["precision"].formula(matrix)
+        (3, 1, 0.25)
     """
 
     tp: Any

@@ -45,6 +45,12 @@ class Coverage(Result):
     A weight is None where it is not known, for example that of an actual item when weights are a column of the
     ideal clustering, and so is a share of the weight. *Outside* items are members of the touched actual clusters that
     the truth does not list. A cluster is *touched* if it holds a common item.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> evaluation.coverage.common_items, evaluation.coverage.missing_items, evaluation.coverage.outside_items
+        (3, 0, 0)
     """
 
     ideal_items: int

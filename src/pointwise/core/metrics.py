@@ -35,6 +35,11 @@ class Metric:
         is_total: Whether the value is defined for every item (an item is in its own TP).
         means: If given, the metric is not averaged over items: it is `formula` applied to the averages of
             these metrics.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.METRICS["recall"].text, pw.METRICS["recall"].better, pw.METRICS["recall"].swapped
+        ('TP / (TP + FN)', 'higher', 'precision')
     """
 
     name: str

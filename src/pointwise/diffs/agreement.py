@@ -78,6 +78,15 @@ class Agreement(Result):
         kappas: Cohen's kappa of every two judges, with the number of pairs that both answered.
         judges: Of every judge the number of answers, the shares of yes and unsure, the median time of an answer, and
             how often a repeated question got the same answer.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> answers.agreement.shared
+        0
     """
 
     alpha: float | None

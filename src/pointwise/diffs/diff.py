@@ -74,6 +74,12 @@ class Diff:
         sources: The tables that were read, by role.
         extent: Which items it is about.
         is_singletons: Whether the experiment has every item alone.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> round(diff.overall["split_rate"], 4)
+        0.3333
     """
 
     evidence: Evidence

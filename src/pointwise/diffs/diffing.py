@@ -74,8 +74,8 @@ def diff(
     Example:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
-        >>> diff.overall["jaccard_distance"]
-        0.5
+        >>> round(diff.overall["jaccard_distance"], 4)
+        0.4792
     """
     check_choice("on", on, DiffOn)
     specs = (slices,) if isinstance(slices, (str, nw.Expr)) else tuple(slices or ())

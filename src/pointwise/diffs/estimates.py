@@ -37,6 +37,15 @@ class Estimate:
         questions: How many questions it rests on, answered by people.
         uses_model: Whether the answers of a model sharpened it.
         reason: Why there is no value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> diff.estimate(questions, answers)["delta_precision"].metric
+        'delta_precision'
     """
 
     metric: str

@@ -54,6 +54,16 @@ class Estimates(Result):
         agreement: How far the judges agree.
         problems: What to know before trusting the numbers.
         confidence: How often intervals should contain the true value.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> estimates = diff.estimate(questions, answers)
+        >>> estimates.answered == estimates.questions
+        True
     """
 
     overall: Mapping[str, Estimate]

@@ -77,6 +77,12 @@ class Impact(Result):
         values: The value of each metric.
         affected_items: Number of items whose cluster changed.
         affected_weight: Their weight.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> diff.overall.items, diff.overall.affected_items
+        (3, 3)
     """
 
     items: int

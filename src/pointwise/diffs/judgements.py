@@ -49,6 +49,15 @@ class Judgement:
         context: Whether the judge looked at other members of the clusters.
         note: What the judge noted.
         replaces: The line that this one takes the place of.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> answers[0].judge, answers[0].answer in ("yes", "no")
+        ('ann', True)
     """
 
     id: str
@@ -138,6 +147,15 @@ class Judgements(Sequence[Judgement]):
     Args:
         lines: Everything that was recorded, in the order of time.
         problems: What was set aside, because it cannot be read.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> len(answers) == len(questions), {answer.answer for answer in answers} <= {"yes", "no"}
+        (True, True)
     """
 
     lines: tuple[Judgement, ...]
@@ -286,6 +304,17 @@ def read_judgements(folder: str | os.PathLike[str]) -> Judgements:
 
     Raises:
         NotFoundError: There is no such folder.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = diff.save(pathlib.Path(folder) / "diff")
+        ...     saved = questions.save(stored)
+        ...     len(pw.read_judgements(stored))
+        0
     """
     top = Path(folder)
     if not top.is_dir():

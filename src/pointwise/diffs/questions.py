@@ -84,6 +84,14 @@ class Question:
         sheet: Its place on a sheet, if it is on one.
         records: For each item what is known about it.
         context: For each item what is known about a few others that are with it in both clusterings.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> first = questions[0]
+        >>> first.number, len(first.pair)
+        (1, 2)
     """
 
     number: int
@@ -150,6 +158,13 @@ class Questions(Sequence[Question]):
     Args:
         questions: The pairs.
         design: How they were drawn.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> len(questions) == len({question.pair for question in questions})
+        True
     """
 
     questions: tuple[Question, ...]
@@ -431,6 +446,17 @@ def read_questions(path: str | os.PathLike[str]) -> Questions:
     Raises:
         NotFoundError: There are none.
         RunError: They cannot be read.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = diff.save(pathlib.Path(folder) / "diff")
+        ...     saved = questions.save(stored)
+        ...     len(pw.read_questions(stored)) == len(questions)
+        True
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -34,6 +34,16 @@ class Standing(Result):
         alpha: Krippendorff's alpha of the judges; None if it has no value.
         cases: Pairs that somebody should look at again.
         problems: What was set aside, because it cannot be read.
+
+    Example:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> questions = diff.questions(4, seed=1)
+        >>> truth = {"i1": 1, "i2": 1, "i3": 2}
+        >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
+        >>> from pointwise.diffs.standing import look_at
+        >>> sum(row["answered"] for row in look_at(questions, answers)) == len(questions)
+        True
     """
 
     rows: tuple[Mapping[str, Any], ...]

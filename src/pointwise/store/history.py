@@ -51,6 +51,15 @@ def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine
 
     Raises:
         NotFoundError: There is no such folder.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored = evaluation.save(pathlib.Path(folder) / "monday")
+        ...     [row["run"] for row in pw.history(folder)]
+        ['monday']
     """
     top = as_path(path)
     if not _is_folder(top):

@@ -20,6 +20,12 @@ class Drawing:
         columns: All columns of the rows; the ends of intervals stand beside their values when drawn.
         rows: What to draw.
         note: Below the table.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> evaluation.overall.drawing().title
+        'Overall: 3 items in 2 ideal clusters, weight 3'
     """
 
     title: str

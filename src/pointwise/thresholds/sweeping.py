@@ -303,6 +303,13 @@ class Choice:
         threshold: Links with at least this score count.
         values: The row of the sweep.
         metrics: Names of the metrics in it.
+
+    Example:
+        >>> import pointwise as pw
+        >>> links = [("i1", "i2", 0.9), ("i2", "i3", 0.4)]
+        >>> choice = pw.sweep(ideal=[["i1", "i2"], ["i3"]], links=links).best("recall")
+        >>> choice.threshold, choice.values["recall"]
+        (0.9, 1.0)
     """
 
     threshold: float
@@ -329,6 +336,13 @@ class Sweep(Result):
         table: One row per threshold.
         metrics: What it shows.
         linked: Where the evaluation of any threshold comes from.
+
+    Example:
+        >>> import pointwise as pw
+        >>> links = [("i1", "i2", 0.9), ("i2", "i3", 0.4)]
+        >>> found = pw.sweep(ideal=[["i1", "i2"], ["i3"]], links=links)
+        >>> found.best("f1").threshold
+        0.9
     """
 
     table: MetricTable

@@ -56,6 +56,13 @@ class Interval:
         reason: Why there is no interval.
         is_one_sided: Whether the value is at the end of its range and nothing varies, so that the interval is a bound
             on the errors that were not seen.
+
+    Example:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> interval = evaluation.overall.interval("recall")
+        >>> 0.9 in interval, interval.ideal_clusters, interval.confidence
+        (True, 2, 0.95)
     """
 
     low: float | None

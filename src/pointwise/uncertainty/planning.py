@@ -67,6 +67,14 @@ class Need:
             nothing about that.
         most_clusters: How many are needed if values vary as much as that.
         items_to_draw: How many items to draw in all, where it is known how many were drawn so far.
+
+    Example:
+        >>> import pointwise as pw
+        >>> ideal = {f"i{n}": n // 2 for n in range(80)}
+        >>> actual = {item: cluster if cluster % 5 else 100 + n for n, (item, cluster) in enumerate(ideal.items())}
+        >>> (need,) = pw.evaluate(ideal=ideal, actual=actual, outside="wrong").plan("recall", half_width=0.02).needs
+        >>> need.metric, need.least_clusters < need.clusters < need.most_clusters
+        ('recall', True)
     """
 
     metric: str
@@ -89,6 +97,14 @@ class Plan(Result):
         needs: What every metric needs.
         note: What to know of the numbers.
         what: What `value` is called: a value, or a difference.
+
+    Example:
+        >>> import pointwise as pw
+        >>> ideal = {f"i{n}": n // 2 for n in range(80)}
+        >>> actual = {item: cluster if cluster % 5 else 100 + n for n, (item, cluster) in enumerate(ideal.items())}
+        >>> plan = pw.evaluate(ideal=ideal, actual=actual, outside="wrong").plan("recall", half_width=0.02)
+        >>> plan.labelled, plan.clusters > plan.labelled
+        (40, True)
     """
 
     goal: str

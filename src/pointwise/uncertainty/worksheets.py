@@ -52,6 +52,12 @@ class Worksheet(Result):
         rows: The items, with what is known about them.
         described: The columns.
         sampling: How the items were drawn.
+
+    Example:
+        >>> import pointwise as pw
+        >>> sheet = pw.sample_items([["i1", "i3"], ["i2"]], 2, seed=1)
+        >>> sheet.sampling.how, sheet.sampling.drawn, sheet.sampling.population
+        ('items', 2, 3)
     """
 
     rows: tuple[Mapping[str, Any], ...]
