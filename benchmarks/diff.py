@@ -1,24 +1,35 @@
-"""How good are estimates from judgements? A simulation in which the truth is the judge.
+"""How good are estimates from judgements, and how long do diffs and questions take?
 
-Diffs of successive PatentsView releases, and of synthetic clusterings with skewed sizes and weights, are judged by a
-truth that knows every answer. Many samples of 100 and of 500 draws are taken by the code that users run, and each time
-all estimates and their intervals are computed. The exact values come from a cross-tabulation with the truth.
+First a simulation in which the truth is the judge. Diffs of successive PatentsView releases, and of synthetic
+clusterings with skewed sizes and weights, are judged by a truth that knows every answer. Many samples of 100 and of 500
+draws are taken by the code that users run, and each time all estimates and their intervals are computed. The exact
+values come from a cross-tabulation with the truth.
 
     python benchmarks/diff.py [--repeats 1000]
 
-writes benchmarks/results/diff.json and diff.md. It takes about a quarter of an hour.
+writes `benchmarks/results/diff_needed.*` and `diff_coverage.*`; it takes about a quarter of an hour. With
+
+    python benchmarks/diff.py --large 100e6 [--folder DIR]
+
+only the time of a large diff is measured, next to an evaluation of the same files, and written to `diff_large.*`.
 """
 
-import json
+from __future__ import annotations
+
+import tempfile
+import time
 from collections import defaultdict
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pointwise as pw
-from _measure import arguments, count
+from _measure import Bench, arguments, connect, count, say
+from large import write
 from pointwise.diffs.estimates import Counted, estimate_all
 from pointwise.diffs.questions import Question, allocate
 from pointwise.diffs.sampling import Sampler
@@ -26,7 +37,8 @@ from pointwise.diffs.strata import STRATA
 
 SIZES = (100, 500)
 HALF_WIDTH = 0.01
-MOST_DRAWS = 50_000  # of one simulation
+MOST_DRAWS = 150_000  # of one simulation
+QUESTIONS = 500
 SHOWN = (
     "delta_precision",
     "good_split_rate",
@@ -155,7 +167,7 @@ def measure(name, sides, weights, repeats):
         for size in (*SIZES, needed)
     }
     reached = sizes[needed]["delta_precision"]
-    print(name, needed, reached, flush=True)
+    say(f"{name}: {needed:,} draws for a half width of {reached['half_width']:.4f}")
     diff.close()
     return {
         "diff": name,
@@ -166,50 +178,110 @@ def measure(name, sides, weights, repeats):
     }
 
 
-def draw_needed(rows):
-    """Draw the table of what a half width of 0.01 takes."""
-    lines = [
-        "| diff | items | Jaccard distance | DeltaPrecision, exact | draws for ±0.01 | half width reached | coverage |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
+def tabulate_needed(rows):
+    """List what a half width of 0.01 takes."""
     for row in rows:
         found = row["sizes"][str(row["needed"])]["delta_precision"]
-        lines.append(
-            f"| {row['diff']} | {row['items']:,} | {row['jaccard_distance']:.4f} | {found['exact']:+.4f} | "
-            f"{row['needed']:,} | {found['half_width']:.4f} | {found['coverage']:.1%} |"
-        )
-    return "\n".join(lines)
+        yield {
+            "diff": row["diff"],
+            "items": row["items"],
+            "Jaccard distance": f"{row['jaccard_distance']:.4f}",
+            "DeltaPrecision, exact": f"{found['exact']:+.4f}",
+            "questions": row["needed"],
+            "half width": f"{found['half_width']:.4f}",
+        }
 
 
-def draw_coverage(rows):
-    """Draw the table of how often intervals hold, over all diffs."""
-    lines = [
-        "| estimate | draws | coverage, mean | least | bias, largest in standard errors |",
-        "|---|--:|--:|--:|--:|",
-    ]
+def tabulate_coverage(rows):
+    """List how often intervals hold, over all diffs."""
     for name in SHOWN:
         for size in SIZES:
             found = [row["sizes"][str(size)][name] for row in rows]
             coverage = [one["coverage"] for one in found]
-            bias = max(abs(one["bias_in_errors"]) for one in found)
-            lines.append(f"| {name} | {size} | {np.mean(coverage):.1%} | {min(coverage):.1%} | {bias:.1f} |")
-    return "\n".join(lines)
+            off = [abs(one["bias_in_errors"]) for one in found]
+            yield {
+                "estimate": name,
+                "questions": size,
+                "coverage, mean": f"{np.mean(coverage):.1%}",
+                "least": f"{min(coverage):.1%}",
+                "bias in standard errors, median": f"{np.median(off):.1f}",
+                "largest": f"{max(off):.1f}",
+            }
+
+
+def timed(work):
+    """Do something; return the result, the time that passed and the time that processors worked, in seconds."""
+    passed, worked = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - passed, time.process_time() - worked
+
+
+def measure_large(baseline, experiment):
+    """Time an evaluation, the impact of a diff, and the questions of it."""
+
+    def evaluate():
+        with pw.evaluate(ideal=baseline, actual=experiment) as evaluation:
+            return evaluation.overall
+
+    def find_diff():
+        diff = pw.diff(baseline=baseline, experiment=experiment)
+        _ = diff.overall
+        return diff
+
+    _, *evaluated = timed(evaluate)
+    diff, *changed = timed(find_diff)
+    _, *asked = timed(lambda: diff.questions(QUESTIONS))
+    diff.close()
+    return evaluated, changed, asked
+
+
+def tabulate_large(bench, number, folder):
+    """List the time of a large diff next to that of an evaluation."""
+    paths = [Path(folder) / f"{name}.parquet" for name in ("baseline", "experiment")]
+    with closing(connect(Path(folder) / "spill")) as connection:
+        for path, moved in zip(paths, (False, True), strict=True):
+            write(connection, path, number, number, moved=moved)
+    (evaluated, changed, asked), memory = bench.in_process(measure_large, *map(str, paths))
+    works = {
+        "evaluate": (evaluated, None),
+        "diff: impact": (changed, 1.2),
+        f"{QUESTIONS} questions, on top": (asked, None),
+    }
+    for name, ((passed, worked), bar) in works.items():
+        yield {
+            "items on each side": number,
+            "work": name,
+            "s": passed,
+            "processor s": worked,
+            "times evaluate": passed / evaluated[0],
+            "in processor time": worked / evaluated[1],
+            "at most": bar,
+            "GB": memory,
+        }
 
 
 def main():
-    """Simulate, and write the tables."""
+    """Simulate, or measure a large diff, and write the tables."""
     parser = arguments(__doc__)
     parser.add_argument("--repeats", type=count, default=1000, help="samples per diff and size")
     parser.add_argument("--releases", type=count, default=14, help="pairs of successive PatentsView releases")
     parser.add_argument("--items", type=count, default=20_000, help="of a synthetic diff")
+    parser.add_argument(
+        "--large", type=count, default=0, help="items on each side of a large diff, instead of all that"
+    )
+    parser.add_argument("--folder", type=Path, help="where to keep the generated files")
     given = parser.parse_args()
+    bench = Bench.told_by(given)
+    if given.large:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = given.folder or Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            bench.save("diff_large", "Large diffs", list(tabulate_large(bench, given.large, folder)))
+        return
     diffs = [*patentsview(given.releases), *synthetic(given.items)]
     found = [row for diff in diffs if (row := measure(*diff, given.repeats)) is not None]
-    text = f"{given.repeats:,} samples each, judged by the truth.\n\n{draw_needed(found)}\n\n{draw_coverage(found)}\n"
-    if not given.smoke:
-        (given.results / "diff.json").write_text(json.dumps(found, indent=1) + "\n")
-        (given.results / "diff.md").write_text(text)
-    print(text)
+    bench.save("diff_needed", "Questions for a half width of 0.01", list(tabulate_needed(found)))
+    bench.save("diff_coverage", "How often intervals of estimates hold", list(tabulate_coverage(found)))
 
 
 if __name__ == "__main__":

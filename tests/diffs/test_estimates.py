@@ -190,9 +190,19 @@ def test_the_worked_example_from_all_pairs():
 def test_wilson_agrees_with_scipy():
     from scipy.stats import binomtest
 
-    for yes, number in ((0, 5), (1, 10), (7, 9), (30, 30), (150, 400)):
+    for yes, number in ((0, 20), (9, 20), (30, 30), (150, 400)):
         expected = binomtest(yes, number).proportion_ci(method="wilson", confidence_level=0.9)
         assert wilson(yes / number, number, 0.9) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 12, 30, 100, 500])
+def test_intervals_of_a_share_hold_often_enough_whatever_the_share(number):
+    from scipy.stats import binom
+
+    ends = [wilson(yes / number, number, 0.95) for yes in range(number + 1)]
+    for share in (*(10 ** (-n / 8) for n in range(3, 33)), *(n / 50 for n in range(2, 26))):
+        holds = [low - 1e-12 <= share <= high + 1e-12 for low, high in ends]
+        assert sum(binom.pmf(range(number + 1), number, share)[holds]) > 0.92
 
 
 def counted_of(*answers, stratum="split", model=None):

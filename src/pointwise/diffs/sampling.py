@@ -8,7 +8,7 @@ rows of that bucket race for the draw.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from pointwise.columns import (
     IDEAL_WEIGHT,
     ITEM,
     ITEMS,
+    SQUARES,
     TP,
     WEIGHT,
 )
@@ -42,7 +43,7 @@ _BUCKETS = 10_000  # of all cells
 _FEW_BUCKETS = 1_000  # of the rows of one group
 _LABEL, _BUCKET, _WITHOUT = "_label", "_bucket", "_without"
 _KEY, _MASS, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_uniform", "_score", "_least"
-_STRATUM, _UNION, _ROWS, _OWN, _ITEM = "_stratum", "_union", "_rows", "_own", "_item"
+_UNION, _ROWS, _OWN, _ITEM = "_union", "_rows", "_own", "_item"
 
 SHEET = "sheet"
 STABLE = "stable"
@@ -129,14 +130,20 @@ class _Rows:
     """Rows to draw from, in groups.
 
     Args:
-        frame: Columns of the group, `_key` (text that tells the rows of a group apart), `_mass`, `_bucket` and others.
-        by: Columns that make the groups.
+        frame: Columns of the group, `_mass`, `_bucket` and others.
+        key: The text that tells the rows of a group apart.
+        by: Columns that make the groups; without any, all rows are one.
         buckets: How many buckets there are.
     """
 
     frame: nw.LazyFrame
+    key: nw.Expr
     by: tuple[str, ...]
     buckets: int
+
+    def weighed(self, mass: nw.Expr) -> _Rows:
+        """Return the same rows with another mass, without those that have none."""
+        return replace(self, frame=self.frame.with_columns(mass.alias(_MASS)).filter(nw.col(_MASS) > 0))
 
 
 @dataclass(frozen=True)
@@ -175,10 +182,21 @@ class Sampler:
 
     def _draw_cells(self, wanted: Mapping[str, int]) -> dict[str, Row]:
         """Draw the cell of the first item, in proportion to the mass of its pairs."""
-        weighed = weigh_pairs(_with_union(self.evidence.cells))
-        parts = [_weigh_cells(weighed, stratum, nw.col(mass_column(stratum))) for stratum in wanted]
-        draws = [_Draw(_label(stratum, number), (stratum,)) for stratum in wanted for number in range(wanted[stratum])]
-        return self._choose(self._into_buckets(nw.concat(parts), (_STRATUM,), _BUCKETS), draws, "cell")
+        cells = self._affected_cells
+        found: dict[str, Row] = {}
+        weighed = replace(cells, frame=weigh_pairs(cells.frame))
+        for stratum, number in wanted.items():
+            draws = [_Draw(_label(stratum, n)) for n in range(number)]
+            found |= self._choose(weighed.weighed(nw.col(mass_column(stratum))), draws, "cell")
+        return found
+
+    @cached_property
+    def _affected_cells(self) -> _Rows:
+        """The cells whose items a change affects, in buckets."""
+        changed = _with_union(self.evidence.cells).filter((nw.col(FN) > 0) | (nw.col(FP) > 0))
+        return self._into_buckets(
+            changed.select(IDEAL, ACTUAL, FN, FP, WEIGHT, SQUARES, *_SIZES), _cell_key(), (), _BUCKETS
+        )
 
     def _draw_partners(self, first: Mapping[str, Row], stratum: str) -> dict[str, Row]:
         """Draw the cell of the second item of split or merge pairs: another one of the same cluster, by weight."""
@@ -189,20 +207,18 @@ class Sampler:
         side, other = _SIDES[stratum]
         clusters = from_rows([{side: value} for value in _distinct(cell[side] for cell in own.values())], self._engine)
         cells = _with_union(self.evidence.cells).join(clusters, on=side, how="inner")
-        key, mass = nw.col(other).cast(nw.String).alias(_KEY), nw.col(TP).alias(_MASS)
-        rows = self._into_buckets(cells.select(IDEAL, ACTUAL, *_SIZES, key, mass), (side,), _FEW_BUCKETS)
+        rows = cells.select(IDEAL, ACTUAL, *_SIZES, nw.col(TP).alias(_MASS))
+        held = self._into_buckets(rows, nw.col(other).cast(nw.String), (side,), _FEW_BUCKETS)
         draws = [_Draw(label, (cell[side],), str(cell[other]), cell[TP]) for label, cell in own.items()]
-        return self._choose(rows, draws, "partner")
+        return self._choose(held, draws, "partner")
 
     def draw_sheets(self, number: int, members: int) -> list[Sheet]:
         """Draw affected items, by weight and with replacement, each with members of what its two clusters hold.
 
         A part of at most so many members is listed whole. Of a larger one as many are drawn, by weight.
         """
-        affected = nw.when((nw.col(FN) > 0) | (nw.col(FP) > 0)).then(nw.col(TP)).otherwise(nw.lit(0.0))
-        cells = _weigh_cells(_with_union(self.evidence.cells), SHEET, affected)
-        draws = [_Draw(_label(SHEET, n), (SHEET,)) for n in range(number)]
-        first = self._choose(self._into_buckets(cells, (_STRATUM,), _BUCKETS), draws, "cell")
+        draws = [_Draw(_label(SHEET, n)) for n in range(number)]
+        first = self._choose(self._affected_cells.weighed(nw.col(TP)), draws, "cell")
         rows = self._items_of(list(first.values()))
         items = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in first.items()], "item")
         sheets = {label: Sheet(n, items[label][ITEM], items[label][WEIGHT]) for n, label in enumerate(first)}
@@ -256,8 +272,7 @@ class Sampler:
         changed = {label: cell for label, cell in first.items() if label not in stable}
         one = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in changed.items()], "item")
         # The first item of a pair of different ones is more likely the more there is to pair it with.
-        pairing = nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS))
-        paired = _Rows(rows.frame.with_columns(pairing.alias(_MASS)), rows.by, rows.buckets)
+        paired = rows.weighed(nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS)))
         one |= self._choose(paired, [_Draw(label, _cell(cell)) for label, cell in stable.items()], "item")
         draws = [
             _Draw(label, _cell(cell), str(one[label][ITEM]), one[label][WEIGHT])
@@ -273,14 +288,14 @@ class Sampler:
         unique = {_cell(cell): {name: cell[name] for name in names} for cell in cells}
         items = self.evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
         found = items.join(from_rows(list(unique.values()), self._engine), on=[IDEAL, ACTUAL], how="inner")
-        key, mass = nw.col(ITEM).cast(nw.String).alias(_KEY), nw.col(WEIGHT).alias(_MASS)
-        return self._into_buckets(found.with_columns(key, mass), (IDEAL, ACTUAL), _FEW_BUCKETS)
+        rows = found.with_columns(nw.col(WEIGHT).alias(_MASS))
+        return self._into_buckets(rows, nw.col(ITEM).cast(nw.String), (IDEAL, ACTUAL), _FEW_BUCKETS)
 
-    def _into_buckets(self, frame: nw.LazyFrame, by: tuple[str, ...], buckets: int) -> _Rows:
+    def _into_buckets(self, frame: nw.LazyFrame, key: nw.Expr, by: tuple[str, ...], buckets: int) -> _Rows:
         """Hash rows into buckets by their keys, and hold them."""
-        hashed = with_uniform(frame, self._engine, _UNIFORM, nw.lit(f"{self.seed}|"), nw.col(_KEY))
+        hashed = with_uniform(frame, self._engine, _UNIFORM, nw.lit(f"{self.seed}|"), key)
         bucket = (nw.col(_UNIFORM) * buckets).floor().cast(nw.Int64).alias(_BUCKET)
-        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_UNIFORM)), by, buckets)
+        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_UNIFORM)), key, by, buckets)
 
     def _choose(self, rows: _Rows, draws: Sequence[_Draw], step: str) -> dict[str, Row]:
         """Draw one row per draw, in proportion to its mass among the rows of its group."""
@@ -290,7 +305,7 @@ class Sampler:
         groups = _read_groups(self._engine.collect(sums.sort(_BUCKET)).to_pylist(), rows.by)
         buckets = [self._choose_bucket(draw, groups[draw.group], rows.buckets, step) for draw in draws]
         chosen = from_rows(_as_table(draws, buckets, rows.by), self._engine)
-        rivals = rows.frame.join(chosen, on=[*rows.by, _BUCKET], how="inner")
+        rivals = rows.frame.join(chosen, on=[*rows.by, _BUCKET], how="inner").with_columns(rows.key.alias(_KEY))
         rivals = rivals.filter(nw.col(_WITHOUT).is_null() | (nw.col(_KEY) != nw.col(_WITHOUT)))
         salt = nw.lit(f"{self.seed}|{self.round}|{step}|")
         rivals = with_uniform(rivals, self._engine, _UNIFORM, salt, nw.col(_LABEL), nw.lit("|"), nw.col(_KEY))
@@ -324,12 +339,6 @@ def _cell(row: Row) -> tuple[Any, Any]:
 
 def _cell_key() -> nw.Expr:
     return nw.concat_str([nw.col(IDEAL).cast(nw.String), nw.lit("|"), nw.col(ACTUAL).cast(nw.String)])
-
-
-def _weigh_cells(cells: nw.LazyFrame, stratum: str, mass: nw.Expr) -> nw.LazyFrame:
-    """Make rows to draw from of the cells that have a mass."""
-    named = cells.with_columns(nw.lit(stratum).alias(_STRATUM), _cell_key().alias(_KEY), mass.alias(_MASS))
-    return named.filter(nw.col(_MASS) > 0).select(_STRATUM, IDEAL, ACTUAL, *_SIZES, _KEY, _MASS)
 
 
 def _with_union(cells: nw.LazyFrame) -> nw.LazyFrame:

@@ -78,7 +78,10 @@ _UNSURE = 0.5
 
 
 def wilson(share: float, number: float, confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share among a number of independent draws.
+    """Return Wilson's interval of a share among a number of independent draws, mended near 0 and 1.
+
+    By itself it holds as seldom as 84 % of the time where a few yeses, or a few noes, are expected. There the end next
+    to 0 or 1 is moved to Poisson's bound (Brown, Cai and DasGupta, 2001); then 95 % hold at least 92 % of the time.
 
     Example:
         >>> [round(end, 4) for end in wilson(0.1, 100, 0.95)]
@@ -88,8 +91,23 @@ def wilson(share: float, number: float, confidence: float) -> tuple[float, float
     square = z * z / number
     middle = (share + square / 2) / (1 + square)
     reach = z / (1 + square) * math.sqrt(share * (1 - share) / number + square / (4 * number))
+    low = min(middle - reach, _least(share, number, confidence))
+    high = max(middle + reach, 1 - _least(1 - share, number, confidence))
     # At its own end the interval closes; rounding must not leave a gap.
-    return (0.0 if share <= 0 else max(0.0, middle - reach)), (1.0 if share >= 1 else min(1.0, middle + reach))
+    return (0.0 if share <= 0 else max(0.0, low)), (1.0 if share >= 1 else min(1.0, high))
+
+
+_FEW = 8.0  # answers of a kind, up to which its share may be nearer to zero than Wilson's interval says
+
+
+def _least(share: float, number: float, confidence: float) -> float:
+    """Return the least share that few answers may come from, by Poisson's distribution; 1 if they are not few."""
+    few = share * number
+    if not 0 < few <= _FEW:
+        return 1.0
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(few, 1 - confidence)) / number
 
 
 def _mean(values: np.ndarray, sizes: np.ndarray) -> float:
