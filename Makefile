@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test fuzz check bench bench-billion bench-spark browser java screenshot format coverage clean
+.PHONY: demo test fuzz check bench bench-billion bench-diff bench-spark browser java screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
@@ -51,6 +51,10 @@ browser: $(READY)
 
 screenshot: browser  ## Take the pictures of the report and the explorer that the pages show.
 	PYTHONPATH=tests $(BIN)/python docs/make_screenshot.py docs
+
+bench-diff: $(READY)  ## Measure estimates from judgements, and a diff of 100 million items.
+	$(BIN)/python benchmarks/diff.py --large 100e6
+	$(BIN)/python benchmarks/page.py
 
 bench-spark: $(READY) java  ## Evaluate 20 million items on a Spark cluster of two executors.
 	$(BIN)/python benchmarks/spark.py --kill

@@ -9,9 +9,9 @@ values come from a cross-tabulation with the truth.
 
 writes `benchmarks/results/diff_needed.*` and `diff_coverage.*`; it takes about a quarter of an hour. With
 
-    python benchmarks/diff.py --large 100e6 [--folder DIR]
+    python benchmarks/diff.py --repeats 0 --large 100e6 [--folder DIR]
 
-only the time of a large diff is measured, next to an evaluation of the same files, and written to `diff_large.*`.
+the time of a large diff is measured instead, next to an evaluation of the same files, and written to `diff_large.*`.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ def tabulate_large(bench, number, folder):
 def main():
     """Simulate, or measure a large diff, and write the tables."""
     parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=count, default=1000, help="samples per diff and size")
+    parser.add_argument("--repeats", type=count, default=1000, help="samples per diff and size; 0 for none")
     parser.add_argument("--releases", type=count, default=14, help="pairs of successive PatentsView releases")
     parser.add_argument("--items", type=count, default=20_000, help="of a synthetic diff")
     parser.add_argument(
@@ -272,16 +272,24 @@ def main():
     parser.add_argument("--folder", type=Path, help="where to keep the generated files")
     given = parser.parse_args()
     bench = Bench.told_by(given)
+    if given.repeats:
+        simulate_all(bench, given)
     if given.large:
         with tempfile.TemporaryDirectory() as temporary:
             folder = given.folder or Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
             bench.save("diff_large", "Large diffs", list(tabulate_large(bench, given.large, folder)))
-        return
-    diffs = [*patentsview(given.releases), *synthetic(given.items)]
-    found = [row for diff in diffs if (row := measure(*diff, given.repeats)) is not None]
-    bench.save("diff_needed", "Questions for a half width of 0.01", list(tabulate_needed(found)))
-    bench.save("diff_coverage", "How often intervals of estimates hold", list(tabulate_coverage(found)))
+
+
+def simulate_all(bench, given):
+    """Simulate all diffs, and write the tables after each, because it takes long."""
+    found = []
+    for diff in (*patentsview(given.releases), *synthetic(given.items)):
+        row = measure(*diff, given.repeats)
+        if row is not None:
+            found.append(row)
+            bench.save("diff_needed", "Questions for a half width of 0.01", list(tabulate_needed(found)), quiet=True)
+            bench.save("diff_coverage", "How often intervals hold", list(tabulate_coverage(found)), quiet=True)
 
 
 if __name__ == "__main__":

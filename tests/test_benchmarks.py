@@ -20,7 +20,7 @@ TINY = {
     "peers.py": ["--smoke", "--largest", "1000"],
     "large.py": ["--smoke", "--items", "1e4", "--truth", "1000", "--both", "1e4"],
     "intervals.py": ["--repeats", "3", "--clusters", "50"],
-    "diff.py": ["--smoke", "--repeats", "2", "--releases", "1", "--items", "500"],
+    "diff.py": ["--smoke", "--repeats", "2", "--releases", "1", "--items", "500", "--large", "1000"],
     "labels.py": ["--smoke", "--largest", "1000"],
     "links.py": ["--smoke", "--items", "1000", "--links", "3000", "--thresholds", "5", "--clustered", "3000"],
     "saving.py": ["--items", "1000"],
@@ -31,7 +31,7 @@ TABLES = {
     "peers.py": ["peers"],
     "large.py": ["large", "profile"],
     "intervals.py": [],  # its table stands on another page
-    "diff.py": [],
+    "diff.py": ["diff_needed", "diff_coverage", "diff_large"],
     "labels.py": ["labels"],
     "links.py": ["sweep", "links"],
     "saving.py": [],

@@ -131,7 +131,7 @@ def _up_to(known: str) -> Callable[[Masses], tuple[float, float]]:
 
 
 def _either_way(known: str) -> Callable[[Masses], tuple[float, float]]:
-    return lambda masses: (-float(getattr(masses, known)), float(getattr(masses, known)))
+    return lambda masses: (0.0 - float(getattr(masses, known)), float(getattr(masses, known)))  # never -0.0
 
 
 _GOOD_SPLIT_DISTANCE = _part(SPLIT, DISTANCE, "split_distance", yes=False)

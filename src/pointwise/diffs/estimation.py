@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_interval, format_key, name_interval, short
+from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, format_key, name_interval, short
 
 OVERALL = "overall"
 
@@ -98,24 +98,29 @@ class Estimates(Result):
         title = f"Estimates from {self.answered:,} of {format_count(self.questions, 'question')}"
         if self.agreement.alpha is not None:
             title += f"; Krippendorff's alpha {self.agreement.alpha:.3f}"
-        rows = [_drawn_row({}, estimate, self.confidence) for estimate in self.overall.values()]
-        for (name, value), estimates in self.slices.items():
-            first = {"slice": f"{name}={value}"}
-            rows += [
-                _drawn_row(first, estimates[metric], self.confidence)
-                for metric in _SHOWN_IN_SLICES
-                if metric in estimates
-            ]
+        names = _SHOWN_OF_ONE if "precision" in self.overall else tuple(self.overall)
+        rows = [_drawn_row({}, self.overall[name], self.confidence) for name in names]
+        telling = [(key, group) for key, group in self.slices.items() if any(e.questions for e in group.values())]
+        for (name, value), estimates in telling[:SHOWN_ROWS]:
+            first = {SLICE: f"{name}={value}"}
+            leading = [estimates[metric] for metric in _SHOWN_IN_SLICES if metric in estimates and metric in names]
+            rows += [_drawn_row(first, estimate, self.confidence) for estimate in leading]
         if self.slices:
-            rows = [{"slice": OVERALL} | row for row in rows]
-        shown = (METRIC, VALUE, name_interval(self.confidence), _QUESTIONS, MEANING)
+            rows = [{SLICE: OVERALL} | row for row in rows]
+        shown = (METRIC, VALUE, name_interval(self.confidence), _QUESTIONS, *(() if self.slices else (MEANING,)))
         kinds = {column.name: column.kind for column in _COLUMNS}
-        names = (*((SLICE,) if self.slices else ()), *shown)
-        columns = [Column(name, kinds.get(name, Kind.TEXT)) for name in names]
+        columns = [Column(n, kinds.get(n, Kind.TEXT)) for n in (*((SLICE,) if self.slices else ()), *shown)]
         reasons = {e.reason for e in self.overall.values() if e.reason}
         why = [f"No estimate where there is {reason}." for reason in sorted(reasons)]
-        note = [*(why if self.answered else ["Nobody has answered yet."]), *self.problems]
+        note = [*(why if self.answered else ["Nobody has answered yet."]), *self._say_left_out(telling), *self.problems]
         return Drawing(title, columns, rows, "\n".join(note))
+
+    def _say_left_out(self, telling: Sequence[object]) -> Iterator[str]:
+        """Say which slices a drawing leaves out."""
+        if len(telling) > SHOWN_ROWS:
+            yield f"{format_count(len(telling) - SHOWN_ROWS, 'more slice')} with answers."
+        if len(telling) < len(self.slices):
+            yield f"{format_count(len(self.slices) - len(telling), 'slice')} without answers, so that nothing is known."
 
 
 _QUESTIONS = "questions"
@@ -128,6 +133,7 @@ _COLUMNS = (
     Column("uses_model"),
     Column(MEANING),
 )
+_SHOWN_OF_ONE = ("precision", "good_split_rate", "bad_split_rate")  # where the experiment has every item alone
 _SHOWN_IN_SLICES = ("precision", "delta_precision", "bad_split_rate", "bad_merge_rate")
 
 
