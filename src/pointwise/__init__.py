@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pointwise.comparison.comparing import compare
     from pointwise.comparison.comparison import Comparison, load_comparison
     from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
+    from pointwise.comparison.explanations import ClusterComparison, ItemComparison
     from pointwise.core.confusion import Confusion
     from pointwise.core.coverage import Coverage
     from pointwise.core.metrics import METRICS, Metric, metric
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pointwise.gates import Check, Gate, gate, gate_diff
     from pointwise.inputs.links import Links, cluster_links
     from pointwise.inputs.options import Sampling
+    from pointwise.related.table import Related
     from pointwise.results import Result
     from pointwise.store.history import history
     from pointwise.text.drawing import Drawing
@@ -53,6 +55,7 @@ __all__ = [
     "Changes",
     "Check",
     "Choice",
+    "ClusterComparison",
     "ClusterExplanation",
     "Column",
     "Comparison",
@@ -70,6 +73,7 @@ __all__ = [
     "Gate",
     "Impact",
     "Interval",
+    "ItemComparison",
     "ItemExplanation",
     "ItemSet",
     "Judgement",
@@ -88,6 +92,7 @@ __all__ = [
     "Question",
     "Questions",
     "Records",
+    "Related",
     "Rest",
     "Result",
     "RunError",
@@ -129,6 +134,7 @@ _HOMES = {
     "Changes": "pointwise.diffs.changes",
     "Check": "pointwise.gates",
     "Choice": "pointwise.thresholds.sweeping",
+    "ClusterComparison": "pointwise.comparison.explanations",
     "ClusterExplanation": "pointwise.answers.explanations",
     "Column": "pointwise.columns",
     "Comparison": "pointwise.comparison.comparison",
@@ -146,6 +152,7 @@ _HOMES = {
     "Gate": "pointwise.gates",
     "Impact": "pointwise.diffs.impact",
     "Interval": "pointwise.uncertainty.intervals",
+    "ItemComparison": "pointwise.comparison.explanations",
     "ItemExplanation": "pointwise.answers.explanations",
     "ItemSet": "pointwise.answers.explanations",
     "Judgement": "pointwise.diffs.judgements",
@@ -164,6 +171,7 @@ _HOMES = {
     "PointwiseError": "pointwise.errors",
     "Question": "pointwise.diffs.questions",
     "Questions": "pointwise.diffs.questions",
+    "Related": "pointwise.related.table",
     "Records": "pointwise.answers.records",
     "Rest": "pointwise.answers.mistake",
     "Result": "pointwise.results",

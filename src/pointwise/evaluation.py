@@ -20,7 +20,7 @@ from pointwise.answers.explanations import (
     explain_cluster,
     explain_item,
 )
-from pointwise.answers.levels import lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
+from pointwise.answers.levels import attach_records, lift_overall, tabulate_clusters, tabulate_items, tabulate_slices
 from pointwise.answers.mistakes import Mistakes, find_mistakes
 from pointwise.answers.records import Records, Shown, choose_shown, find_records
 from pointwise.answers.slices import say_what_to_slice_by
@@ -43,13 +43,13 @@ from pointwise.inputs.options import (
     MistakesBy,
     Options,
     Outside,
+    Pairs,
     Unassigned,
     as_labels,
 )
 from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
 from pointwise.progress import phase
-from pointwise.related.sums import Pairs
-from pointwise.related.table import tabulate_related
+from pointwise.related.table import Related, tabulate_related
 from pointwise.store.manifest import RunManifest
 from pointwise.store.runs import (
     open_run,
@@ -321,9 +321,10 @@ class Evaluation:
         Returns:
             One row per item: its id, its clusters, its weight and the columns to show.
         """
-        return find_records(self.evidence, items, self._shown(show))
+        return find_records(self.evidence, items, self.show_columns(show))
 
-    def _shown(self, show: Columns | None) -> Shown:
+    def show_columns(self, show: Columns | None) -> Shown:
+        """Choose what to show of items: what is asked for now, or else what the evaluation shows."""
         return self.shown if show is None else choose_shown(self.evidence, as_shown(show))
 
     def by_ideal_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
@@ -335,8 +336,11 @@ class Evaluation:
         return tabulate_clusters(self.evidence, ACTUAL, self._chosen(metrics))
 
     def by_item(self, *, metrics: Metrics | None = None) -> MetricTable:
-        """List every common item with its confusion matrix and metrics."""
-        return tabulate_items(self.evidence, self._chosen(metrics))
+        """List every common item with its confusion matrix and metrics.
+
+        The rows hold the columns that `show` asks for; without it, only a drawing shows some.
+        """
+        return attach_records(tabulate_items(self.evidence, self._chosen(metrics)), self.evidence, self.shown)
 
     def by_slice(self, *slices: Any, metrics: Metrics | None = None, intervals: bool | None = None) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
@@ -359,19 +363,27 @@ class Evaluation:
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
     @overload
-    def explain(self, *, item: Any, limit: int = ...) -> ItemExplanation: ...
+    def explain(self, *, item: Any, limit: int = ..., show: Columns | None = ...) -> ItemExplanation: ...
 
     @overload
-    def explain(self, *, ideal_cluster: Any, limit: int = ...) -> ClusterExplanation: ...
+    def explain(self, *, ideal_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterExplanation: ...
 
     @overload
-    def explain(self, *, actual_cluster: Any, limit: int = ...) -> ClusterExplanation: ...
+    def explain(self, *, actual_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterExplanation: ...
 
     @overload
-    def explain(self, *, item: Any, ideal_cluster: Any, actual_cluster: Any, limit: int = ...) -> Explanation: ...
+    def explain(
+        self, *, item: Any, ideal_cluster: Any, actual_cluster: Any, limit: int = ..., show: Columns | None = ...
+    ) -> Explanation: ...
 
     def explain(
-        self, *, item: Any = None, ideal_cluster: Any = None, actual_cluster: Any = None, limit: int = SHOWN_ROWS
+        self,
+        *,
+        item: Any = None,
+        ideal_cluster: Any = None,
+        actual_cluster: Any = None,
+        limit: int = SHOWN_ROWS,
+        show: Columns | None = None,
     ) -> Explanation:
         """Show what one item sees, or which cells a cluster breaks into.
 
@@ -380,6 +392,7 @@ class Evaluation:
             ideal_cluster: An ideal cluster, to see in which actual clusters its items are.
             actual_cluster: An actual cluster, to see from which ideal clusters its items come.
             limit: How many items of a set to list, or how many cells of a cluster to print.
+            show: What to show of items, as in `evaluate`.
 
         Returns:
             An explanation: of an item, the four sets with its confusion matrix and metrics; of a cluster, its cells.
@@ -390,8 +403,8 @@ class Evaluation:
             raise UsageError(f"{begin}: one of item=..., ideal_cluster=... and actual_cluster=....")
         kind, key = given.popitem()
         if kind == ITEM:
-            return explain_item(self.evidence, key, self.metrics, limit=limit)
-        return explain_cluster(self.evidence, kind, key, self.metrics, limit=limit)
+            return explain_item(self.evidence, key, self.metrics, limit=limit, shown=self.show_columns(show))
+        return explain_cluster(self.evidence, kind, key, self.metrics, limit=limit, shown=self.show_columns(show))
 
     def mistakes(
         self,
@@ -413,9 +426,9 @@ class Evaluation:
                 parts of such a cluster ("pair").
             show: What to show of the examples, as in `evaluate`.
         """
-        return find_mistakes(self.evidence, limit, kind, by=by, shown=self._shown(show))
+        return find_mistakes(self.evidence, limit, kind, by=by, shown=self.show_columns(show))
 
-    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
+    def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> Related:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
 
         Averages over items (B-cubed, element similarity) follow the policies; the others are of the common items, and
@@ -443,7 +456,7 @@ class Evaluation:
         sources = {**self.sources, table.role: table.source}
         return replace(self, evidence=evidence, sources=sources)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, keep: bool = False) -> Path:
         """Store the evaluation as a folder that `load` reads, with the metrics of every item.
 
         The folder appears when it is complete.
@@ -451,6 +464,8 @@ class Evaluation:
         Args:
             path: The folder to make.
             overwrite: Whether to replace a run that already exists.
+            keep: Whether to store what is shown of items (`show=`) with them. It may be personal, so that nothing but
+                the columns that slices need is stored otherwise; `with_attributes` brings the others back.
 
         Returns:
             The path.
@@ -458,7 +473,7 @@ class Evaluation:
         Raises:
             RunError: There is something at the path already, or it cannot be written.
         """
-        return save(self, path, overwrite=overwrite)
+        return save(self, path, overwrite=overwrite, keep=self.shown.columns if keep else ())
 
     def bootstrap(
         self, *, metrics: Metrics | None = None, resamples: int = RESAMPLES, seed: int = 0

@@ -1,5 +1,6 @@
 import math
 import warnings
+from itertools import permutations
 from pathlib import Path
 
 import bcubed
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from clusim import sim as clusim_similarity
 from clusim.clustering import Clustering
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import cluster as sklearn_cluster
@@ -129,6 +130,70 @@ def test_element_similarity_of_clusim(case):
         warnings.simplefilter("ignore")
         expected = clusim_similarity.element_sim(true, pred)
     assert labels.related_scores(*case)["element_similarity"] == close(expected)
+
+
+@pytest.mark.parametrize("case", [*DEGENERATE, *LARGE], ids=str)
+def test_adjusted_mutual_information_of_scikit_learn(case):
+    expected = sklearn_metrics.adjusted_mutual_info_score(*case)  # from logarithms of factorials, which lose digits
+    assert labels.related_scores(*case)["adjusted_mutual_information"] == pytest.approx(expected, abs=1e-8)
+
+
+@settings(max_examples=15)
+@given(case=clusterings(6))
+def test_mutual_information_is_adjusted_by_its_mean_over_all_permutations(case):
+    true, pred = case
+    found = labels.related_scores(true, pred)
+    by_chance = [sklearn_metrics.mutual_info_score(true, dealt) for dealt in permutations(pred)]
+    expected = math.fsum(by_chance) / len(by_chance)
+    most = sum(sklearn_metrics.mutual_info_score(side, side) for side in case) / 2
+    if most - expected > 1e-9:
+        value = (found["mutual_information"] - expected) / (most - expected)
+        assert found["adjusted_mutual_information"] == pytest.approx(value, abs=1e-9)
+
+
+def clusters_of(side):
+    found = {}
+    for item, label in enumerate(side):
+        found.setdefault(label, set()).add(item)
+    return {frozenset(items) for items in found.values()}
+
+
+@given(case=clusterings())
+def test_matches_and_edits_of_whole_clusters(case):
+    found, (ideal, actual) = labels.related_scores(*case), map(clusters_of, case)
+    same = len(ideal & actual)
+    assert found["exact_match_precision"] == close(same / len(actual))
+    assert found["exact_match_recall"] == close(same / len(ideal))
+    assert found["exact_match_f1"] == close(2 * same / (len(ideal) + len(actual)))
+    splits = sum(len({i for i in ideal if i & a}) - 1 for a in actual)
+    merges = sum(len({a for a in actual if i & a}) - 1 for i in ideal)
+    assert found["edit_distance"] == splits + merges
+
+
+@given(case=weighted_clusterings(WEIGHTS))
+def test_goodman_and_kruskal_count_the_errors_that_the_actual_cluster_saves(case):
+    true, pred, weights = case
+    found, total = labels.related_scores(true, pred, sample_weight=weights), sum(weights)
+
+    def weigh(items):
+        return sum(weights[i] for i in items)
+
+    ideal, actual = clusters_of(true), clusters_of(pred)
+    blind = total - max(map(weigh, ideal))
+    seeing = total - sum(max(weigh(i & a) for i in ideal) for a in actual)
+    assert found["goodman_kruskal_lambda"] == close((blind - seeing) / blind if len(ideal) > 1 else 1.0)
+    blind = total - sum(weigh(i) ** 2 for i in ideal) / total
+    seeing = total - sum(weigh(i & a) ** 2 / weigh(a) for a in actual for i in ideal)
+    assert found["goodman_kruskal_tau"] == close((blind - seeing) / blind if len(ideal) > 1 else 1.0)
+
+
+def test_related_metrics_are_found_by_name(engine):
+    related = pw.evaluate(ideal=[["a", "b"], ["c"]], actual=[["a", "b", "c"]], engine=engine).related()
+    assert related["pair_f1"] == pytest.approx(0.5)
+    assert related["edit_distance"] == 1
+    assert math.isnan(pw.evaluate(ideal=[["a"]], actual=[["a"]], engine=engine).related()["pair_precision"])
+    with pytest.raises(pw.PointwiseError, match="no related metric 'f2'"):
+        related["f2"]
 
 
 # Identities

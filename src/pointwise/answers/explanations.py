@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.breakdown import break_down
+from pointwise.answers.records import (
+    DIFFERS_MEANS,
+    NOTHING_SHOWN,
+    Example,
+    Record,
+    Shown,
+    fetch_records,
+    record_columns,
+    write_record,
+)
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import (
     ACTUAL,
@@ -37,7 +48,7 @@ from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_value, format_weight, short
+from pointwise.text.values import DIFFERS, format_count, format_value, format_weight, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +68,12 @@ class ItemSet:
     items: tuple[Any, ...]
     count: int
     weight: float
+    records: Mapping[Any, Record] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its size and the items listed, with their records where these are known."""
+        listed = {"records": [{**self.records[i], ITEM: i} for i in self.items]} if self.records else {}
+        return {"count": self.count, WEIGHT: self.weight, ITEMS: list(self.items), **listed}
 
     def __str__(self) -> str:
         """Write the set, saying how many of its items are not shown."""
@@ -119,6 +136,13 @@ class ItemExplanation(Explanation):
 
     An item is one of its own true positives.
 
+    Args:
+        true_positives: What is with it and should be.
+        false_positives: What is with it and should not be.
+        false_negatives: What should be with it and is not.
+        true_negatives: Everything else.
+        heads: What a drawing shows of items.
+
     Example:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
@@ -130,6 +154,7 @@ class ItemExplanation(Explanation):
     false_positives: ItemSet
     false_negatives: ItemSet
     true_negatives: ItemSet
+    heads: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def item(self) -> Any:
@@ -140,6 +165,11 @@ class ItemExplanation(Explanation):
     def sets(self) -> dict[str, ItemSet]:
         """The four sets by name."""
         return {name: getattr(self, name) for name in _SETS}
+
+    @property
+    def named_sets(self) -> dict[str, ItemSet]:
+        """The four sets by what they mean."""
+        return {meaning: getattr(self, name) for name, meaning in _SETS.items()}
 
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
@@ -155,21 +185,44 @@ class ItemExplanation(Explanation):
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is known by name, with the sets inside."""
         known = {ITEM: self.item, WEIGHT: self.weight, IDEAL: self.ideal_cluster, ACTUAL: self.actual_cluster}
-        sets = {row.pop("set"): row for row in self.to_dicts()}
+        sets = {name: found.to_dict() for name, found in self.sets.items()}
         return {**known, **sets, "metrics": dict(self.metrics)}
 
     def drawing(self) -> Drawing:
         """Say what to show: the four sets in words, and the metrics."""
-        rows = [
-            {"set": _SETS[name], ITEMS: found.count, WEIGHT: found.weight, "which": str(found)}
-            for name, found in self.sets.items()
-        ]
         title = (
             f"Item {self.item} (weight {format_weight(self.weight)}): ideal cluster {self.ideal_cluster}, "
             f"actual cluster {self.actual_cluster}"
         )
         note = ", ".join(f"{name} {format_value(Kind.METRIC, self.metrics[name])}" for name in self.shown)
-        return Drawing(title, (*keys("set"), *ITEM_SIZES[:2], Column("which")), rows, note)
+        columns, rows, marks = draw_sets(self.named_sets, self.item, self.heads)
+        return Drawing(title, columns, rows, "\n".join([note, *marks]))
+
+
+def draw_sets(
+    sets: Mapping[str, ItemSet], item: Any, heads: Mapping[str, Column]
+) -> tuple[tuple[Column, ...], list[dict[str, Any]], list[str]]:
+    """Draw sets that an item sees: a row each, or with records a row for each of the items listed.
+
+    Returns:
+        The columns, the rows, and what to say below them.
+    """
+    columns = (*keys("set"), *ITEM_SIZES[:2], Column("which"), *heads.values())
+    first = next((found.records[item] for found in sets.values() if item in found.records), None)
+    blank: dict[str, Any] = {column.name: "" for column in columns}
+    rows: list[dict[str, Any]] = []
+    for name, found in sets.items():
+        row = blank | {"set": name, ITEMS: found.count, WEIGHT: found.weight}
+        if not found.records:
+            rows.append(row | {"which": str(found)})
+            continue
+        for number, listed in enumerate(found.items):
+            written = {"which": str(listed)} | write_record(found.records[listed], heads, first=first)
+            rows.append((blank if number else row) | written)
+        if found.count > len(found.items):
+            rows.append(blank | {"which": f"{found.count - len(found.items):,} more"})
+    has_marks = any(str(value).endswith(DIFFERS) for row in rows for value in row.values())
+    return columns, rows, ["*: differs from the item"] if has_marks else []
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,6 +232,8 @@ class ClusterExplanation(Explanation):
     Args:
         cells: The cells.
         limit: How many of them a drawing shows.
+        examples: Items of the first cells, by the cluster on the other side.
+        heads: What a drawing shows of them.
 
     Example:
         >>> import pointwise as pw
@@ -189,6 +244,8 @@ class ClusterExplanation(Explanation):
 
     cells: MetricTable
     limit: int
+    examples: Mapping[Any, tuple[Example, ...]] = field(default_factory=dict)
+    heads: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Any:
@@ -215,7 +272,12 @@ class ClusterExplanation(Explanation):
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is known by name, with the cells inside."""
         sizes = {ITEMS: self.items, WEIGHT: self.weight, "metrics": dict(self.metrics)}
-        return {"side": self.side, "cluster": self.cluster, **sizes, "cells": self.to_dicts()}
+        cells = self.to_dicts()
+        if self.heads:
+            other = ACTUAL if self.side == "ideal" else IDEAL
+            listed = {key: [example.to_dict() for example in found] for key, found in self.examples.items()}
+            cells = [cell | {"examples": listed.get(cell[other], [])} for cell in cells]
+        return {"side": self.side, "cluster": self.cluster, **sizes, "cells": cells}
 
     def drawing(self) -> Drawing:
         """Say what to show: the heaviest cells."""
@@ -223,10 +285,34 @@ class ClusterExplanation(Explanation):
         size = f"{format_count(self.items, 'item')}, weight {format_weight(self.weight)}"
         parts = format_count(len(self.cells), f"{other} cluster")
         title = f"The {self.side} cluster {self.cluster} ({size}) lies in {parts}."
-        return replace(self.cells.drawing(self.limit), title=title)
+        drawing = replace(self.cells.drawing(self.limit), title=title)
+        return self._with_examples(drawing, ACTUAL if self.side == "ideal" else IDEAL) if self.heads else drawing
+
+    def _with_examples(self, drawing: Drawing, other: str) -> Drawing:
+        """Add a row for each example, the first of them beside its cell."""
+        dropped = [column for column in drawing.dispensable if column.kind in (Kind.WEIGHT, Kind.METRIC)]
+        kept = [column for column in drawing.columns if column not in dropped]  # records need the room
+        columns = (*kept, Column(_EXAMPLE), *self.heads.values())
+        blank: dict[str, Any] = {column.name: "" for column in columns}
+        first = next((e.record for row in drawing.rows for e in self.examples.get(row[other], ())), None)
+        rows: list[Mapping[str, Any]] = []
+        for row in drawing.rows:
+            written = [
+                {_EXAMPLE: str(e.item)} | write_record(e.record, self.heads, first=first)
+                for e in self.examples.get(row[other], ())
+            ]
+            rows += [{**blank, **row, **(written[0] if written else {})}, *(blank | more for more in written[1:])]
+        has_marks = any(str(value).endswith(DIFFERS) for row in rows for value in row.values())
+        note = "\n".join([*([drawing.note] if drawing.note else []), *([DIFFERS_MEANS] if has_marks else [])])
+        return replace(drawing, columns=columns, rows=rows, note=note)
 
 
-def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limit: int) -> ItemExplanation:
+_EXAMPLE = "e.g."
+
+
+def explain_item(
+    evidence: Evidence, item: Any, metrics: Sequence[Metric], *, limit: int, shown: Shown = NOTHING_SHOWN
+) -> ItemExplanation:
     """Show the four sets that an item sees, listing at most `limit` items of each, and all its metrics."""
     collect = evidence.engine.collect
     rows = collect(evidence.weighed_items().filter(nw.col(ITEM) == evidence.key(ITEM, item))).to_pylist()
@@ -234,15 +320,16 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
         raise NotFoundError(f"Item {short(item)} is not among the common items.")
     row = rows[0]
     same_ideal, same_actual = nw.col(IDEAL) == row[IDEAL], nw.col(ACTUAL) == row[ACTUAL]
-    own = [m for m in shown if not m.means]
-    metrics = tuple({m.name: m for m in (*METRICS.values(), *own) if not m.means}.values())
-    cell = only_row(measure(evidence.cells.filter(same_ideal & same_actual), metrics), evidence.engine)
+    own = [m for m in metrics if not m.means]
+    measured = tuple({m.name: m for m in (*METRICS.values(), *own) if not m.means}.values())
+    cell = only_row(measure(evidence.cells.filter(same_ideal & same_actual), measured), evidence.engine)
 
     def sample(condition: nw.Expr, number: int, weight: float) -> ItemSet:
-        shown = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
-        return ItemSet(tuple(shown), number, weight)
+        listed = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
+        return ItemSet(tuple(listed), number, weight, fetch_records(evidence, listed, shown.columns))
 
     fp_items, fn_items = cell[ACTUAL_ITEMS] - cell[ITEMS], cell[IDEAL_ITEMS] - cell[ITEMS]
+    heads = record_columns(shown, ("set", ITEMS, WEIGHT, "which"))
     return ItemExplanation(
         subject=ITEM,
         key=row[ITEM],
@@ -255,13 +342,20 @@ def explain_item(evidence: Evidence, item: Any, shown: Sequence[Metric], *, limi
         false_negatives=sample(same_ideal & ~same_actual, fn_items, cell[FN]),
         true_negatives=ItemSet((), evidence.totals.items - cell[IDEAL_ITEMS] - fp_items, cell[TN]),
         matrix={name: cell[name] for name in (TP, FP, FN, TN)},
-        metrics={m.name: cell[m.name] for m in metrics},
+        metrics={m.name: cell[m.name] for m in measured},
         shown=tuple(m.name for m in own),
+        heads=heads,
     )
 
 
 def explain_cluster(
-    evidence: Evidence, side: str, cluster: Any, metrics: Sequence[Metric], *, limit: int
+    evidence: Evidence,
+    side: str,
+    cluster: Any,
+    metrics: Sequence[Metric],
+    *,
+    limit: int,
+    shown: Shown = NOTHING_SHOWN,
 ) -> ClusterExplanation:
     """Show the cells that an ideal or actual cluster breaks into; a drawing shows at most `limit` of them."""
     kind, other = ("ideal", ACTUAL) if side == IDEAL else ("actual", IDEAL)
@@ -288,4 +382,15 @@ def explain_cluster(
         shown=tuple(m.name for m in metrics),
         cells=table,
         limit=limit,
+        examples=_find_examples(evidence, heaviest[side], side, limit, shown),
+        heads=record_columns(shown, (*table.columns, _EXAMPLE)),
     )
+
+
+def _find_examples(
+    evidence: Evidence, cluster: Any, side: str, limit: int, shown: Shown
+) -> dict[Any, tuple[Example, ...]]:
+    if not shown.columns:
+        return {}
+    found = break_down(evidence, side, [cluster], cells=limit, columns=shown.columns)[cluster]
+    return {cell.other: cell.examples for cell in found.cells}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.costs import can_cost, cost_rate, with_cost
+from pointwise.answers.records import Shown, fetch_records, record_columns
 from pointwise.answers.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
 from pointwise.answers.tables import MetricTable, Overall, metric_columns
 from pointwise.columns import (
@@ -95,6 +97,20 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     sizes = undrawn(ITEM_SIZES[1:], (SHARE,))
     described = (*keys(ITEM, IDEAL, ACTUAL), *sizes, *weights, *(Column(name, Kind.METRIC) for name in values))
     return MetricTable("Items", frame.with_columns(share), evidence.engine, described)
+
+
+def attach_records(table: MetricTable, evidence: Evidence, shown: Shown) -> MetricTable:
+    """Add what is shown of items to a table of them: as columns if it was asked for, else in drawings only."""
+    if not shown.columns:
+        return table
+    heads = record_columns(shown, table.columns)
+    if not shown.is_asked:
+        return replace(table, records=lambda items: fetch_records(evidence, items, shown.columns), heads=heads)
+    values = (nw.col(inside(name)).alias(inside(head.name)) for name, head in heads.items())
+    known = evidence.items_with(shown.columns).select(ITEM, *values)
+    given = tuple(replace(head, is_given=True) for head in heads.values())
+    frame = table.frame.join(known, on=ITEM, how="left")
+    return replace(table, frame=frame, described=(*table.described, *given))
 
 
 def tabulate_slices(

@@ -16,7 +16,7 @@ from pointwise.answers.costs import cost_clusters
 from pointwise.answers.levels import lift_overall
 from pointwise.answers.mistake import OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part, Rest
 from pointwise.answers.pairs import PairRanking
-from pointwise.answers.records import DIFFERS_MEANS, Example, Shown, record_columns, write_record
+from pointwise.answers.records import DIFFERS_MEANS, NOTHING_SHOWN, Example, Shown, record_columns, write_record
 from pointwise.columns import ACTUAL, COST, IDEAL, ITEMS, SHARE, WEIGHT, Column, Kind
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import find_metrics
@@ -37,7 +37,6 @@ LARGEST = 3
 _RATES = {OVER_MERGE: "over_merge_rate", UNDER_MERGE: "under_merge_rate", OUTSIDE: "over_merge_rate"}
 _MORE = {"over_merge_rate": "{:,} more that merge", "under_merge_rate": "{:,} more that are split"}
 _WHAT = "what happened"
-_NOTHING = Shown()
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +64,7 @@ class Mistakes(Result, Sequence[Mistake]):
     rest: tuple[Rest, ...]
     kind: MistakeKind = "both"
     by: MistakesBy = "cluster"
-    shown: Shown = _NOTHING
+    shown: Shown = NOTHING_SHOWN
     sample: Sample = field(default=UNKNOWN, compare=False)
 
     def __len__(self) -> int:
@@ -103,8 +102,7 @@ class Mistakes(Result, Sequence[Mistake]):
         begin = "Mistakes with members outside the truth, part of" if self.kind == OUTSIDE else "Mistakes that make up"
         title = self.sample.title(f"{begin} {rates}")
         differing = {name for mistake in self.mistakes for name in mistake.differing}
-        ordered = self.shown if self.shown.is_asked else self.shown.begin_with(differing)
-        records = record_columns(ordered, (column.name for column in _DRAWN))
+        records = record_columns(self.shown, (column.name for column in _DRAWN))
         rows = [row for mistake in self.mistakes for row in _draw(mistake, records)]
         rows += [_row(r.cost, r.share, _MORE[r.rate].format(r.count)) for r in self.rest if r.count]
         note = (DIFFERS_MEANS if differing else "") if rows else "There are none."
@@ -182,7 +180,7 @@ def find_mistakes(
     kind: MistakeKind,
     *,
     by: MistakesBy = "cluster",
-    shown: Shown = _NOTHING,
+    shown: Shown = NOTHING_SHOWN,
 ) -> Mistakes:
     """Rank the mistakes by what they cost, and list the first ones.
 

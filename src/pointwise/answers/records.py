@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import NOTHING, format_key, shorten
+from pointwise.text.values import DIFFERS, NOTHING, format_key, shorten
 
 Record = Mapping[str, Any]
 """What is known about an item, by column."""
@@ -43,9 +43,6 @@ class Example:
 MOST_COLUMNS = 4
 """How many columns are shown of items unless somebody says which."""
 
-DIFFERS = " *"
-"""What stands behind a value that differs from that of the first record."""
-
 DIFFERS_MEANS = "*: differs from the first record of the cluster"
 
 _LONGEST = 32  # characters of a value in a table
@@ -63,9 +60,8 @@ class Shown:
     columns: tuple[str, ...] = ()
     is_asked: bool = False
 
-    def begin_with(self, names: Container[str]) -> Shown:
-        """Put some columns first, so that they find room."""
-        return replace(self, columns=tuple(sorted(self.columns, key=lambda name: name not in names)))
+
+NOTHING_SHOWN = Shown()
 
 
 def choose_shown(evidence: Evidence, asked: Sequence[str] | None) -> Shown:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.conditions import parse_condition
+from pointwise.answers.records import Record, write_record
 from pointwise.columns import (
     HIGH,
+    ITEM,
     ITEMS,
     LOW,
     MEANING,
@@ -74,6 +76,8 @@ class MetricTable(Result):
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         confidence: How often the intervals should contain the true value.
+        records: Looks up what a drawing shows of the items that are its rows; None if that is nothing.
+        heads: The columns of these records in a drawing.
 
     Example:
         >>> import pointwise as pw
@@ -89,6 +93,8 @@ class MetricTable(Result):
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     confidence: float = CONFIDENCE
+    records: Callable[[Sequence[Any]], Mapping[Any, Record]] | None = field(default=None, compare=False)
+    heads: Mapping[str, Column] = field(default_factory=dict)
 
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
@@ -220,7 +226,10 @@ class MetricTable(Result):
             limit = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
         rows, total = self.head(limit).to_dicts(), len(self)
         notes = [f"{len(rows)} of {total:,} rows", *([advice] if advice else [])] if total > len(rows) else []
-        return Drawing(self.title, self.described, rows, "; ".join([*notes, *self.notes_on(rows)]))
+        known = self.records([row[ITEM] for row in rows]) if self.records else {}
+        shown = [row | write_record(known.get(row[ITEM], {}), self.heads) for row in rows] if known else rows
+        columns = (*self.described, *self.heads.values()) if known else self.described
+        return Drawing(self.title, columns, shown, "; ".join([*notes, *self.notes_on(rows)]))
 
 
 def _is_blind(metric: str) -> bool:

@@ -26,6 +26,7 @@ _ORDER = (
     "show",
     "explain",
     "mistakes",
+    "changes",
     "slice",
     "coverage",
     "compare",

@@ -14,7 +14,7 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
-from pointwise.inputs.options import CONFIDENCE
+from pointwise.inputs.options import CONFIDENCE, Pairs
 
 if TYPE_CHECKING:
     from pointwise.answers.tables import MetricTable
@@ -46,8 +46,10 @@ def compare(
     weights: options.Weights = None,
     attributes: options.Attributes = None,
     slices: options.Slices = None,
+    show: options.Show = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
+    pairs: options.PairsOption = "counts",
     outside: options.OutsidePolicy = None,
     missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
@@ -73,6 +75,7 @@ def compare(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a comparison that already exists.", rich_help_panel=_STORING)
     ] = False,
+    keep: options.Keep = False,
     html: options.Html = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
@@ -94,6 +97,8 @@ def compare(
     from pointwise.store.manifest import COMPARISON
     from pointwise.store.places import check_place
 
+    if keep and save is None:
+        raise UsageError("--keep stores what is shown of items with the comparison: add --save.")
     if save is not None:
         check_place(save, overwrite=overwrite, kind=COMPARISON)
     truth, paths = _read_variants(ideal, variants)
@@ -102,10 +107,10 @@ def compare(
     with progress("reading", "aligning", "cross-tabulating", "writing"):
         comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on, **settings)
         if save is not None:
-            comparison.save(save, overwrite=overwrite)
+            comparison.save(save, overwrite=overwrite, keep=keep)
         if html is not None:
             comparison.report(html)
-        text = draw_comparison(comparison, slices or (), kind, limit=limit, has_related=related)
+        text = draw_comparison(comparison, slices or (), kind, limit=limit, has_related=related, pairs=pairs)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the comparison in {save}.")
@@ -135,7 +140,13 @@ def name_sources(given: Sequence[str]) -> dict[str, str]:
 
 
 def draw_comparison(
-    comparison: Comparison, slices: Sequence[str], kind: Format, *, limit: int | None, has_related: bool = False
+    comparison: Comparison,
+    slices: Sequence[str],
+    kind: Format,
+    *,
+    limit: int | None,
+    has_related: bool = False,
+    pairs: Pairs = "counts",
 ) -> str:
     """Write the overall table, the differences, those of the slices that were asked for, and related metrics."""
     tables: dict[str, MetricTable] = {"overall": comparison.by_variant()}
@@ -144,7 +155,7 @@ def draw_comparison(
         if slices:
             tables["slices"] = comparison.by_slice(*slices)
     if has_related:
-        tables["related"] = comparison.related()
+        tables["related"] = comparison.related(pairs=pairs)
     if kind is Format.json:
         rows: dict[str, Any] = {name: table.to_dicts() for name, table in tables.items()}
         return output.draw_json({"notes": list(comparison.notes), "baseline": comparison.baseline, **rows})

@@ -13,7 +13,8 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW, METRIC, SLICE, VALUE, Column
-from pointwise.inputs.options import CONFIDENCE
+from pointwise.errors import UsageError
+from pointwise.inputs.options import CONFIDENCE, Pairs
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -34,8 +35,10 @@ def evaluate(
     weights: options.Weights = None,
     attributes: options.Attributes = None,
     slices: options.Slices = None,
+    show: options.Show = None,
     metrics: options.Metrics = None,
     related: options.Related = False,
+    pairs: options.PairsOption = "counts",
     outside: options.OutsidePolicy = None,
     missing: options.MissingPolicy = None,
     unassigned: options.Unassigned = None,
@@ -58,6 +61,7 @@ def evaluate(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a run that already exists.", rich_help_panel=_STORING)
     ] = False,
+    keep: options.Keep = False,
     html: options.Html = None,
     sampling: options.Sampling = None,
     drawn: options.Drawn = None,
@@ -70,6 +74,7 @@ def evaluate(
     engine: options.EngineOption = "duckdb",
     master: options.Master = None,
     conf: options.Conf = None,
+    limit: options.Limit = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
     """Evaluate a clustering against a ground truth.
@@ -88,6 +93,8 @@ def evaluate(
     from pointwise.evaluation import evaluate as evaluate_clustering
     from pointwise.store.places import check_place
 
+    if keep and save is None:
+        raise UsageError("--keep stores what is shown of items with the run: add --save.")
     if save is not None:
         check_place(save, overwrite=overwrite)
     with (
@@ -99,10 +106,10 @@ def evaluate(
         settings |= {"actual": options.read_links(clusters, "actual", given)}
         evaluation = evaluate_clustering(keep_items=bool(save or html), **settings)
         if save is not None:
-            evaluation.save(save, overwrite=overwrite)
+            evaluation.save(save, overwrite=overwrite, keep=keep)
         if html is not None:
             evaluation.report(html)
-        text = draw_evaluation(evaluation, kind, has_related=related)
+        text = draw_evaluation(evaluation, kind, has_related=related, pairs=pairs, limit=limit)
     output.put_text(text)
     if save is not None:
         output.say(f"Stored the run in {save}.")
@@ -127,14 +134,23 @@ def describe_evaluation(evaluation: Evaluation, *, counted: bool) -> dict[str, A
     }
 
 
-def draw_evaluation(evaluation: Evaluation, kind: Format, *, has_related: bool = False) -> str:
+def draw_evaluation(
+    evaluation: Evaluation,
+    kind: Format,
+    *,
+    has_related: bool = False,
+    pairs: Pairs = "counts",
+    limit: int | None = None,
+) -> str:
     """Write the overall metrics, those of the slices that were asked for, and the related ones if they were."""
     is_sliced = bool(evaluation.options.slices)
-    related = evaluation.related() if has_related else None
+    related = evaluation.related(pairs=pairs) if has_related else None
     if kind is Format.table:
-        tables = [evaluation.by_slice()] if is_sliced else []
-        return "\n\n".join([draw_overall(evaluation), *map(repr, tables), *([repr(related)] if related else [])])
+        tables = [output.draw_cut(evaluation.by_slice(), kind, limit=limit)] if is_sliced else []
+        return "\n\n".join([draw_overall(evaluation), *tables, *([repr(related)] if related else [])])
     slices = evaluation.by_slice() if is_sliced else None
+    if slices is not None and limit is not None:
+        slices = slices.head(limit)
     if kind is Format.markdown:
         results = [result for result in (evaluation.overall, slices, related) if result is not None]
         return "\n\n".join([_bullets(evaluation), *(result.to_markdown() for result in results)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from enum import StrEnum
@@ -19,12 +19,13 @@ from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
 from pointwise.errors import UsageError
-from pointwise.inputs.options import MistakeKind, MistakesBy
+from pointwise.inputs.options import MistakeKind, MistakesBy, Pairs
 from pointwise.text.values import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from pointwise.answers.mistakes import Mistakes
     from pointwise.answers.tables import MetricTable
+    from pointwise.comparison.comparison import Comparison
     from pointwise.diffs.diff import Diff
     from pointwise.evaluation import Evaluation
 
@@ -84,6 +85,11 @@ def show(
         str | None, typer.Option(metavar="CONDITION", help='Show only some rows: "items >= 5 and recall < 0.5".')
     ] = None,
     metrics: options.Metrics = None,
+    columns: options.Show = None,
+    attributes: options.Attributes = None,
+    item: options.AttributeItem = None,
+    related: options.Related = False,
+    pairs: options.PairsOption = "counts",
     limit: options.Limit = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
@@ -101,17 +107,26 @@ def show(
       pointwise show runs/monday --by ideal-cluster --worst recall --limit 10
       pointwise show runs/monday --by item --where "precision < 0.5" --format csv
     """
-    if by is Level.overall and is_comparison(run):
-        _put_comparison(run, kind, limit=limit, others=(worst, where, slices, metrics))
+    if by in (Level.overall, Level.slice) and is_comparison(run):
+        _put_comparison(
+            run, kind, limit=limit, slices=slices or (), others=(worst, where, metrics), related=related, pairs=pairs
+        )
         return
     if is_diff(run):
+        if columns is not None or attributes is not None or related:
+            raise UsageError("--show, --attributes and --related are for runs and comparisons.")
         _check_level(by, _OF_DIFFS, "diff")
         with opened_diff(run, memory_limit=memory_limit, threads=threads) as found:
             _put_diff(found, by, kind, asked=(slices, worst, where, metrics, limit))
         return
     _check_level(by, _OF_RUNS, "run")
-    with opened(run, memory_limit=memory_limit, threads=threads) as evaluation:
+    with opened_with(run, attributes, item, columns, memory_limit=memory_limit, threads=threads) as evaluation:
         chosen = evaluation.with_metrics(*metrics) if metrics else evaluation
+        if related:
+            if by is not Level.overall or any((worst, where, limit, slices)):
+                raise UsageError("--related shows metrics of everything together, and goes without --by and filters.")
+            output.put_result(chosen.related(pairs=pairs), kind)
+            return
         if by is Level.overall:
             _put_overall(chosen, kind, filters=(worst, where, limit, slices))
             return
@@ -162,14 +177,81 @@ def is_comparison(path: str) -> bool:
     return kind_at(path) is COMPARISON
 
 
-def _put_comparison(path: str, kind: Format, *, limit: int | None, others: tuple[Any, ...]) -> None:
+def _put_comparison(
+    path: str,
+    kind: Format,
+    *,
+    limit: int | None,
+    slices: Sequence[str],
+    others: tuple[Any, ...],
+    related: bool,
+    pairs: Pairs,
+) -> None:
     from pointwise.cli.comparing import draw_comparison
     from pointwise.comparison.comparison import load_comparison
 
     if any(others):
-        raise UsageError(f"{path!r} is a stored comparison: --worst, --where, --slice and --metric are for runs.")
+        raise UsageError(f"{path!r} is a stored comparison: --worst, --where and --metric are for runs.")
     with progress("reading"), load_comparison(path) as comparison:
-        output.put_text(draw_comparison(comparison, (), kind, limit=limit))
+        text = draw_comparison(comparison, slices, kind, limit=limit, has_related=related, pairs=pairs)
+        output.put_text(text)
+
+
+@contextmanager
+def opened_comparison(
+    path: str, attributes: str | None, item: list[str] | None, show: str | None
+) -> Iterator[Comparison]:
+    """Load a comparison with attributes that came later, to show of items, and close it at the end."""
+    from pointwise.comparison.comparison import load_comparison
+
+    with progress("reading"), stdin.files(attributes) as (known,), load_comparison(path) as comparison:
+        if known is not None:
+            comparison = comparison.with_attributes(known, item=options.read_plain(item, "--item"))  # noqa: PLW2901
+        yield comparison if show is None else comparison.with_shown(*options.read_names(show))
+
+
+@app.command()
+def changes(
+    comparison: Annotated[
+        str, typer.Argument(metavar="COMPARISON", help="A stored comparison: the folder that compare --save made.")
+    ],
+    *,
+    experiment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The variant to look at.", show_default="the only other one")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The variant to measure against.", show_default="that of the comparison"),
+    ] = None,
+    show: options.Show = None,
+    attributes: options.Attributes = None,
+    item: options.AttributeItem = None,
+    limit: options.Limit = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Say what changed between two variants of a stored comparison: clusters gained and lost, and items that moved.
+
+    CSV holds the ideal clusters with what happened to each.
+
+    \b
+    Example:
+      pointwise changes comparisons/releases
+      pointwise changes comparisons/releases --experiment 2022 --attributes about.parquet --show name,city
+    """
+    with opened_comparison(comparison, attributes, item, show) as found:
+        pair = {"experiment": experiment, "baseline": baseline}
+        tables = {
+            "counts": found.count_changes(**pair),
+            "clusters": found.changes(**pair).where("change != 'unchanged'"),
+            "items": found.moved_items(**pair),
+        }
+        if kind is Format.json:
+            rows = {name: (t if limit is None else t.head(limit)).to_dicts() for name, t in tables.items()}
+            output.put_text(output.draw_json(rows))
+        elif kind.is_csv:
+            output.put_table(tables["clusters"], kind, limit=limit)
+        else:
+            output.put_text("\n\n".join(output.draw_cut(t, kind, limit=limit) for t in tables.values()))
 
 
 def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ...]) -> None:
@@ -221,16 +303,19 @@ def explain(
             "--limit", "-n", min=1, metavar="N", help="How many items of a set, or cells of a cluster, to list."
         ),
     ] = SHOWN_ROWS,
+    show: options.Show = None,
+    attributes: options.Attributes = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Explain one item or cluster of a stored run or diff.
+    """Explain one item or cluster of a stored run or diff, or how the variants of a stored comparison treated it.
 
     \b
     Example:
       pointwise explain runs/monday --item US10000128-1
       pointwise explain runs/monday --ideal-cluster inventor-065
       pointwise explain diffs/tuesday --baseline-cluster 76
+      pointwise explain comparisons/releases --ideal-cluster inventor-065
     """
     of_runs = {"ideal_cluster": _only(ideal_cluster, "ideal_cluster")}
     of_runs |= {"actual_cluster": _only(actual_cluster, "actual_cluster")}
@@ -239,8 +324,17 @@ def explain(
     own, others, noun = (of_diffs, of_runs, "diff") if is_diff(run) else (of_runs, of_diffs, "run")
     for name in (name for name, given in others.items() if given is not None):
         raise UsageError(f"--{name.replace('_', '-')} is not for a {noun}: {' or '.join(f'{n}=...' for n in own)} is.")
-    opening: Any = opened_diff if is_diff(run) else opened
-    with opening(run, threads=threads) as holder:
+    if is_comparison(run):
+        if own.pop("actual_cluster") is not None:
+            raise UsageError("--actual-cluster is not for a comparison: ideal_cluster=... or item=... is.")
+        opening: Any = opened_comparison(run, attributes, None, show)
+    elif is_diff(run):
+        if show is not None or attributes is not None:
+            raise UsageError("--show and --attributes are for runs and comparisons.")
+        opening = opened_diff(run, threads=threads)
+    else:
+        opening = opened_with(run, attributes, None, show, threads=threads)
+    with opening as holder:
         found = holder.explain(item=_only(item, "item"), **own, limit=limit)
         output.put_result(found, kind, whole=found.to_dict())
 

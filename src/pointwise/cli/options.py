@@ -10,7 +10,7 @@ import typer
 
 from pointwise.engines import MOST_THREADS, Engine, EngineName, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.options import Contradictions, DiffOn, DistanceMissing, Missing, On, Outside
+from pointwise.inputs.options import Contradictions, DiffOn, DistanceMissing, Missing, On, Outside, Pairs
 
 if TYPE_CHECKING:
     pass
@@ -131,6 +131,15 @@ Related = Annotated[
         "--related", help="Show the metrics of other families too: pairs, B-cubed, V-measure.", rich_help_panel=_OUTPUT
     ),
 ]
+PairsOption = Annotated[
+    Pairs,
+    typer.Option(
+        "--pairs",
+        help="What a pair of items counts in related metrics: one, the product of its weights, or as if weights were "
+        "numbers of copies.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Slices = Annotated[
     list[str] | None,
     typer.Option(
@@ -249,6 +258,13 @@ Show = Annotated[
         help="What to show beside the ids of items: name,city.",
         show_default="the first few columns of text",
         rich_help_panel=_OUTPUT,
+    ),
+]
+Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep",
+        help="Store what is shown of items with the run. It may be personal, so that it is not stored otherwise.",
     ),
 ]
 Cluster = Annotated[
@@ -495,6 +511,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "weights": _as_given,
     "attributes": _as_given,
     "slices": _all,
+    "show": lambda names: None if names is None else read_names(names),
     "metrics": lambda names: names or None,
     "outside": _as_given,
     "missing": _as_given,

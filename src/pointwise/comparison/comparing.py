@@ -17,7 +17,7 @@ from pointwise.core.metrics import Metrics, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
-from pointwise.evaluation import Evaluation, as_specs, evaluate, load
+from pointwise.evaluation import Evaluation, as_shown, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import CONFIDENCE, Columns, Missing, On, Outside, Unassigned, check_choice, has_header
 from pointwise.inputs.tables import open_source
@@ -38,6 +38,7 @@ def compare(
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
+    show: Columns | None = None,
     metrics: Metrics | None = None,
     outside: Outside | None = None,
     missing: Missing | None = None,
@@ -72,6 +73,7 @@ def compare(
         weights: As in `evaluate`.
         attributes: As in `evaluate`; also for stored runs and evaluations.
         slices: As in `evaluate`; also for stored runs and evaluations.
+        show: As in `evaluate`; also for stored runs and evaluations.
         metrics: As in `evaluate`; also for stored runs and evaluations.
         outside: As in `evaluate`.
         missing: As in `evaluate`.
@@ -124,6 +126,7 @@ def compare(
     looking = {
         "attributes": attributes,
         "slices": as_specs(slices),
+        "show": as_shown(show),
         "metrics": metrics,
         "intervals": intervals,
         "confidence": check_confidence(confidence),
@@ -224,6 +227,8 @@ def _adapted(evaluation: Evaluation, looking: Mapping[str, Any]) -> Evaluation:
         evaluation = evaluation.with_metrics(*(m.name for m in find_metrics(looking["metrics"])))
     if looking["attributes"] is not None:
         evaluation = evaluation.with_attributes(looking["attributes"])
+    if looking["show"] is not None:
+        evaluation = evaluation.with_shown(*looking["show"])
     if looking["slices"]:
         evaluation = replace(evaluation, options=replace(evaluation.options, slices=looking["slices"]))
     evaluation = replace(evaluation, confidence=looking["confidence"])

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from pointwise.answers.levels import band_keys, check_slices, slice_cells, slice_columns
+from pointwise.answers.levels import attach_records, band_keys, check_slices, slice_cells, slice_columns
+from pointwise.answers.records import Shown
 from pointwise.answers.slices import Slicing, band_name, read_slicing, say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, metric_columns
 from pointwise.columns import (
@@ -66,6 +67,7 @@ from pointwise.comparison.deltas import (
     stack_sums,
 )
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
+from pointwise.comparison.explanations import ClusterComparison, ItemComparison, compare_cluster, compare_item
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
 from pointwise.core.sample import Sample, sample_of_all
@@ -75,8 +77,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
-from pointwise.inputs.options import CONFIDENCE, POWER, On
-from pointwise.related.sums import Pairs
+from pointwise.inputs.options import CONFIDENCE, POWER, Columns, On, Pairs
 from pointwise.related.table import tabulate_related_variants
 from pointwise.results import as_table
 from pointwise.store.contents import describe_file, open_folder, steadily
@@ -404,6 +405,39 @@ class Comparison:
             drawn=sampling.drawn if sampling else None,
         )
 
+    def explain(
+        self, *, ideal_cluster: Any = None, item: Any = None, limit: int = SHOWN_ROWS, show: Columns | None = None
+    ) -> ClusterComparison | ItemComparison:
+        """Show how every variant treated one ideal cluster, or one item.
+
+        Args:
+            ideal_cluster: An ideal cluster, to see which of its items are together in which variant.
+            item: An item, to see what is with it in every variant.
+            limit: How many parts of the cluster, or items of a set, to list.
+            show: What to show of items, as in `evaluate`.
+        """
+        if (ideal_cluster is None) == (item is None):
+            raise UsageError("Say what to explain: one of ideal_cluster=... and item=....")
+        shown = self._shown(show)
+        if item is not None:
+            return compare_item(self._evidence, item, self.metrics, limit=limit, shown=shown)
+        return compare_cluster(self._evidence, ideal_cluster, self.metrics, limit=limit, shown=shown)
+
+    def _shown(self, show: Columns | None = None) -> Shown:
+        """Choose what to show of items: what all variants know."""
+        first, *others = (evaluation.show_columns(show) for evaluation in self.evaluations.values())
+        common = (c for c in first.columns if all(c in other.columns for other in others))
+        return replace(first, columns=tuple(common))
+
+    def with_attributes(self, attributes: Any, *, item: Columns | None = None) -> Comparison:
+        """Return the same comparison with another table of attributes; `Evaluation.with_attributes` explains it."""
+        found = {name: e.with_attributes(attributes, item=item) for name, e in self.evaluations.items()}
+        return replace(self, evaluations=found)
+
+    def with_shown(self, *columns: str) -> Comparison:
+        """Return the same comparison showing other columns beside the ids of items."""
+        return replace(self, evaluations={name: e.with_shown(*columns) for name, e in self.evaluations.items()})
+
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
         """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together.
 
@@ -432,7 +466,8 @@ class Comparison:
         pair = self._one_pair(experiment, baseline)
         frame = find_moved_items(pair_members(self._evidence, pair))
         order = ((IDEAL, False), (ITEM, False))
-        return MetricTable(_titled("Items that moved", [pair]), frame, self.engine, MOVED_COLUMNS, order=order)
+        table = MetricTable(_titled("Items that moved", [pair]), frame, self.engine, MOVED_COLUMNS, order=order)
+        return attach_records(table, self._evidence[pair.baseline], self._shown())
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""
@@ -447,17 +482,18 @@ class Comparison:
         weights = as_source("weights", next(iter(self._evidence.values())).weighed_items().select(ITEM, WEIGHT))
         return distance_matrix(clusterings, weights=weights, weight=WEIGHT, engine=self.engine)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, keep: bool = False) -> Path:
         """Store the comparison as a folder that `load_comparison` reads: one run per variant, and a manifest.
 
         Args:
             path: The folder to make.
             overwrite: Whether to replace a comparison that already exists.
+            keep: Whether to store what is shown of items with them, as in `Evaluation.save`.
         """
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
         with stored_folder(path, COMPARISON, overwrite=overwrite) as folder:
             for name, inside in folders.items():
-                self.evaluations[name].save(folder / inside)
+                self.evaluations[name].save(folder / inside, keep=keep)
             manifest = ComparisonManifest(
                 pointwise_version=__version__,
                 created=now(),

@@ -34,6 +34,9 @@ Contradictions = Literal["error", "drop"]
 MistakesBy = Literal["cluster", "pair"]
 """What a mistake is: a cluster that merges or was split, or two parts of one."""
 
+Pairs = Literal["counts", "product", "replication"]
+"""What a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
+
 DistanceMissing = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
 

@@ -35,11 +35,11 @@ from pointwise.core.confusion import Confusion
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import METRICS, Metric, find_metric, find_metrics
 from pointwise.errors import InputError, UnknownMetricError, WeightError
+from pointwise.inputs.options import Pairs
 from pointwise.labels.cells import Cells, Floats, cross_tabulate, measure_cells
 from pointwise.labels.codes import encode
 from pointwise.labels.sums import sum_cells
 from pointwise.related.families import check_options, score
-from pointwise.related.sums import Pairs
 from pointwise.text.values import format_count
 
 __all__ = ["ItemConfusion", "confusion", "item_scores", "related_scores", "scores"]

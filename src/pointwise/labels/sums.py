@@ -9,7 +9,7 @@ import numpy as np
 
 from pointwise.core.metrics import METRICS
 from pointwise.labels.cells import Cells, Floats, sum_by_code
-from pointwise.related.sums import CellSums, SideSums, Sums, cell_terms, count_pairs, entropy_term
+from pointwise.related.sums import CellSums, SideSums, Sums, cell_terms, count_pairs, count_terms, entropy_term
 
 
 def sum_cells(cells: Cells) -> Sums:
@@ -18,7 +18,9 @@ def sum_cells(cells: Cells) -> Sums:
     by_cell = {name: np.empty(len(cells.tp)) for name in ("f1", "bcubed_precision", "bcubed_recall")}
     for part in cells.parts():
         weights = cells.confusion(part)
-        terms = cell_terms(weights, cells.counts(part), np.log)
+        counts = cells.counts(part)
+        terms = cell_terms(weights, counts, np.log)
+        terms |= count_terms(counts.tp, counts.ideal, counts.actual, log=np.log, mark=np.float64)
         terms |= count_pairs(cells.items[part], cells.tp[part], cells.squares[part])
         for name, term in terms.items():
             parts.setdefault(name, []).append(float(term.sum()))
@@ -51,6 +53,13 @@ def _sum_side(cells: Cells, by_cell: dict[str, Floats], codes: Any) -> SideSums:
         "best_f1": best(by_cell["f1"]) * weight,
         "mean_precision": total(by_cell["bcubed_precision"]) / weight,
         "mean_recall": total(by_cell["bcubed_recall"]) / weight,
+        "squared": weight * weight,
     }
     terms |= count_pairs(items[occupied], weight, total(cells.squares))
-    return SideSums(len(occupied), **{name: float(term.sum()) for name, term in terms.items()})
+    sizes, numbers = np.unique(items[occupied], return_counts=True)
+    return SideSums(
+        len(occupied),
+        **{name: float(term.sum()) for name, term in terms.items()},
+        heaviest=float(weight.max()),
+        sizes=tuple(zip(sizes.astype(int).tolist(), numbers.tolist(), strict=True)),
+    )

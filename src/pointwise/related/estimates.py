@@ -31,8 +31,9 @@ from pointwise.core.lifting import defined_weight, sum_columns
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.core.sample import EXPANSION
 from pointwise.engines.queries import only_row
+from pointwise.inputs.options import Pairs
 from pointwise.related.families import RELATED, check_copies, check_products
-from pointwise.related.sums import Pairs, count_pairs
+from pointwise.related.sums import count_pairs
 from pointwise.uncertainty.ends import VARIANCE
 from pointwise.uncertainty.intervals import INFLUENCE, lift_collected, vary, vary_sums
 

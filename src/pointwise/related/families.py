@@ -12,7 +12,9 @@ import narwhals.stable.v2 as nw
 from pointwise.core.confusion import Confusion
 from pointwise.core.metrics import METRICS, Better
 from pointwise.errors import UsageError, WeightError
-from pointwise.related.sums import Collect, Pairs, Sums, count_pairs, sum_cells
+from pointwise.inputs.options import Pairs
+from pointwise.related.chance import Sizes, expect_information
+from pointwise.related.sums import Collect, Sums, count_pairs, sum_cells
 
 SumFormula = Callable[[Sums, float], float]
 
@@ -179,6 +181,40 @@ def _normalized_mutual_information(s: Sums, _: float) -> float:
     if s.has_single_side:
         return float(s.ideal.clusters == s.actual.clusters)
     return _settled(s.cells.mixed + s.cells.split, s.ideal.entropy + s.actual.entropy, s)
+
+
+def _adjusted_mutual_information(s: Sums, _: float) -> float:
+    if s.has_single_side or s.ideal.clusters == s.actual.clusters == s.cells.clusters:
+        return float(s.ideal.clusters == s.actual.clusters)
+    found = s.cells.information + s.items * math.log(s.items)
+    expected = expect_information(s.ideal.sizes, s.actual.sizes, s.items)
+    most = (_size_entropy(s.ideal.sizes, s.items) + _size_entropy(s.actual.sizes, s.items)) / 2
+    room = most - expected
+    return (found - expected) / room if abs(room) > _ROUNDING * s.items else 0.0
+
+
+def _size_entropy(sizes: Sizes, items: float) -> float:
+    return math.fsum(number * size * math.log(items / size) for size, number in sizes)
+
+
+def _lambda(s: Sums, _: float) -> float:
+    if s.ideal.clusters == 1:  # There is nothing to guess.
+        return 1.0
+    return _within((s.actual.best_weight - s.ideal.heaviest) / (s.weight - s.ideal.heaviest))
+
+
+def _tau(s: Sums, _: float) -> float:
+    if s.ideal.clusters == 1:
+        return 1.0
+    chance = s.ideal.squared / s.weight
+    return _within((s.cells.expected - chance) / (s.weight - chance))
+
+
+def _exact_f1(s: Sums, _: float) -> float:
+    return 2 * s.cells.exact / (s.ideal.clusters + s.actual.clusters)
+
+
+_ROUNDING = 1e-12
 
 
 def _of_table(metric: str, *, flawless: float | None = None) -> Callable[[Confusion], Any]:
@@ -405,6 +441,14 @@ _ROWS = (
         "Equal to v_measure with beta 1.",
     ),
     RelatedMetric(
+        "adjusted_mutual_information",
+        _adjusted_mutual_information,
+        "(I - E) / ((H(ideal) + H(actual)) / 2 - E), of the mutual information I and its expectation E",
+        "mutual information beyond chance, by counts of items (AMI)",
+        "The counterpart of adjusted_rand in information theory; 0 on average for random clusterings.",
+        range=(-1.0, 1.0),
+    ),
+    RelatedMetric(
         "variation_of_information",
         lambda s, _: (s.cells.mixed + s.cells.split) / s.weight,
         "H(ideal | actual) + H(actual | ideal), in nats",
@@ -426,6 +470,50 @@ _ROWS = (
         "sum over ideal clusters of their heaviest cell / weight of all items",
         "share of the weight that is with the majority of its ideal cluster",
         "At least recall: only the largest piece is looked at, the others are lost altogether.",
+    ),
+    RelatedMetric(
+        "goodman_kruskal_lambda",
+        _lambda,
+        "(purity - p) / (1 - p), of the share p of the heaviest ideal cluster",
+        "how many errors in guessing the ideal cluster the actual one saves",
+        "Purity beyond always guessing the heaviest ideal cluster.",
+    ),
+    RelatedMetric(
+        "goodman_kruskal_tau",
+        _tau,
+        "(precision - e) / (1 - e), of the sum e of the squared shares of the ideal clusters",
+        "the same, where guesses are in proportion to the shares",
+        "Precision beyond what an actual clustering of one cluster has.",
+    ),
+    RelatedMetric(
+        "exact_match_precision",
+        lambda s, _: s.cells.exact / s.actual.clusters,
+        "exact matches / actual clusters",
+        "share of the actual clusters that are exactly an ideal cluster",
+        "Counts clusters; one item too many spoils a cluster, where precision falls a little.",
+    ),
+    RelatedMetric(
+        "exact_match_recall",
+        lambda s, _: s.cells.exact / s.ideal.clusters,
+        "exact matches / ideal clusters",
+        "share of the ideal clusters that are exactly an actual cluster",
+        "Counts clusters; one missing item spoils a cluster, where recall falls a little.",
+    ),
+    RelatedMetric(
+        "exact_match_f1",
+        _exact_f1,
+        "2 exact matches / (actual clusters + ideal clusters)",
+        "harmonic mean of exact-match precision and recall",
+        "As f1_of_means, of whole clusters.",
+    ),
+    RelatedMetric(
+        "edit_distance",
+        lambda s, _: float(2 * s.cells.clusters - s.ideal.clusters - s.actual.clusters),
+        "2 cells - ideal clusters - actual clusters",
+        "how many splits in two and then merges of two turn the actual clusters into the ideal ones",
+        "Counts what has to be done to clusters of any size; jaccard_distance weighs what items see of it.",
+        better="lower",
+        range=(0.0, math.inf),
     ),
     RelatedMetric(
         "element_similarity",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 
@@ -16,9 +16,7 @@ from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_
 from pointwise.core.arithmetic import COLUMNS
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
-
-Pairs = Literal["counts", "product", "replication"]
-"""What a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
+from pointwise.inputs.options import Pairs
 
 Collect = Callable[[nw.LazyFrame], Any]
 """Runs a query and returns a `pyarrow.Table`."""
@@ -39,6 +37,9 @@ class CellSums:
         element_similarity: Element-centric similarity, times weight.
         mixed: Weight times log(actual weight / weight): what the actual cluster leaves open of the ideal one.
         split: Weight times log(ideal weight / weight): what the ideal cluster leaves open of the actual one.
+        information: Items times log(items / (items of the ideal cluster * items of the actual cluster)).
+        exact: Number of cells that are a whole ideal and a whole actual cluster.
+        expected: Squared weight over the weight of the actual cluster.
     """
 
     clusters: int
@@ -51,6 +52,9 @@ class CellSums:
     element_similarity: float
     mixed: float
     split: float
+    information: float
+    exact: float
+    expected: float
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,9 @@ class SideSums:
         best_f1: Best F1 of the cluster's cells, times its weight.
         mean_precision: Mean B-cubed precision of the cluster's items.
         mean_recall: Mean B-cubed recall of the cluster's items.
+        squared: Squared weight.
+        heaviest: Weight of the heaviest cluster.
+        sizes: How many items clusters have, each number with that of the clusters that have so many.
     """
 
     clusters: int
@@ -80,6 +87,9 @@ class SideSums:
     best_f1: float
     mean_precision: float
     mean_recall: float
+    squared: float
+    heaviest: float
+    sizes: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,24 @@ def cell_terms(
         "element_similarity": METRICS["element_similarity"].formula(judged or weights) * weights.tp,
         "mixed": log(weights.actual / weights.tp) * weights.tp,
         "split": log(weights.ideal / weights.tp) * weights.tp,
+        "expected": weights.tp * weights.tp / weights.actual,
     }
+
+
+def count_terms(
+    items: Any, ideal: Any, actual: Any, *, log: Callable[[Any], Any], mark: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Return what each cell adds to the sums that go by numbers of common items.
+
+    Args:
+        items: Their number in the cell.
+        ideal: Their number in its ideal cluster.
+        actual: Their number in its actual cluster.
+        log: The logarithm for this kind of value.
+        mark: Turns true into 1 and false into 0.
+    """
+    is_exact = (items == ideal) & (items == actual)
+    return {"information": log(items / (ideal * actual)) * items, "exact": mark(is_exact)}
 
 
 def entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
@@ -188,6 +215,9 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
     seen = replace(weights, actual=nw.col(_JUDGED_WEIGHT)) if judged else weights
     terms = cell_terms(weights, counts, lambda x: x.log(), judged=seen)
     terms |= count_pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
+    terms |= count_terms(
+        nw.col(ITEMS), ideal_items, actual_items, log=lambda x: x.log(), mark=lambda x: x.cast(nw.Float64)
+    )
     terms["f1"] = METRICS["f1"].formula(weights)
     measured = confused.with_columns(*_named(terms))
     return Sums(
@@ -211,16 +241,27 @@ def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect)
         "best_f1": nw.col("f1") * weight,
         "mean_precision": nw.col("bcubed_precision") / weight,
         "mean_recall": nw.col("bcubed_recall") / weight,
+        "squared": weight * weight,
     }
     terms |= count_pairs(items, weight, nw.col(SQUARES))
-    return _sum_up(SideSums, clusters.with_columns(*_named(terms)), collect)
+    sizes = collect(clusters.group_by(ITEMS).agg(nw.len().alias("clusters")).sort(ITEMS)).to_pylist()
+    (heaviest,) = collect(clusters.select(nw.col(TP).max())).to_pylist()
+    measured_clusters = clusters.with_columns(*_named(terms))
+    return _sum_up(
+        SideSums,
+        measured_clusters,
+        collect,
+        heaviest=heaviest[TP],
+        sizes=tuple((int(row[ITEMS]), int(row["clusters"])) for row in sizes),
+    )
 
 
 def _named(terms: dict[str, Any]) -> Iterable[nw.Expr]:
     return (term.alias(name) for name, term in terms.items())
 
 
-def _sum_up(kind: type[Result], rows: nw.LazyFrame, collect: Collect) -> Result:
-    names = [name for name in (field.name for field in fields(kind)) if name != "clusters"]
+def _sum_up(kind: type[Result], rows: nw.LazyFrame, collect: Collect, **known: Any) -> Result:
+    """Sum the columns that are fields of a kind of sums, except those that are known already."""
+    names = [field.name for field in fields(kind) if field.name not in ("clusters", *known)]
     (sums,) = collect(rows.select(nw.len().alias("clusters"), *(nw.col(n).sum() for n in names))).to_pylist()
-    return kind(**sums)
+    return kind(**sums, **known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -31,13 +31,25 @@ from pointwise.columns import (
 from pointwise.core.evidence import Evidence
 from pointwise.core.sample import sample_of_all
 from pointwise.engines.queries import from_rows
-from pointwise.inputs.options import CONFIDENCE
+from pointwise.errors import NotFoundError
+from pointwise.inputs.options import CONFIDENCE, Pairs
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
 from pointwise.related.families import RELATED, check_options, definitions, relate
-from pointwise.related.sums import Pairs
 from pointwise.results import as_table
 
 _ORDER = "_order"
+
+
+@dataclass(frozen=True, repr=False)
+class Related(MetricTable):
+    """The metrics of other families, one row each; `related["pair_f1"]` is one of the values."""
+
+    def __getitem__(self, metric: str) -> float:
+        """Return the value of a metric; NaN where it is undefined."""
+        values = {row[METRIC]: row[VALUE] for row in self.to_dicts()}
+        if metric not in values:
+            raise NotFoundError(f"There is no related metric {metric!r}. There are {', '.join(values)}.")
+        return float("nan") if values[metric] is None else float(values[metric])
 
 
 def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float | None]:
@@ -51,7 +63,7 @@ def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "cou
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
 
 
-def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE) -> MetricTable:
+def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE) -> Related:
     """List the metrics of other families, one row each; of a sampled truth those that it can estimate, with errors."""
     if evidence.sample.clusters is not None:
         return _tabulate_estimates(evidence, beta=beta, pairs=pairs, confidence=confidence)
@@ -61,7 +73,7 @@ def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidenc
     return _tabulate(rows, (*keys(METRIC), Column(VALUE, Kind.METRIC), Column(MEANING)), evidence)
 
 
-def _tabulate_estimates(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float) -> MetricTable:
+def _tabulate_estimates(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float) -> Related:
     check_options(beta=beta, pairs=pairs)
     found = estimate_related(evidence, pairs=pairs, confidence=confidence)
     rows = [
@@ -101,9 +113,9 @@ def _tabulate_estimated_variants(
 
 def _tabulate(
     rows: list[dict[str, Any]], described: tuple[Column, ...], evidence: Evidence, *, confidence: float = CONFIDENCE
-) -> MetricTable:
+) -> Related:
     table = as_table([row | {_ORDER: n} for n, row in enumerate(rows)], [*described, Column(_ORDER)])
     frame = from_rows(table, evidence.engine)
     order = ((_ORDER, False),)
     title = evidence.sample.title("Related metrics")
-    return MetricTable(title, frame, evidence.engine, described, order, limit=len(rows), confidence=confidence)
+    return Related(title, frame, evidence.engine, described, order, limit=len(rows), confidence=confidence)

@@ -85,17 +85,18 @@ class StoredSource(Source):
     facts: StoredInput | None = None
 
 
-def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: bool, keep: Sequence[str] = ()) -> Path:
     """Store a run; the folder appears when it is complete.
 
     Args:
         evaluation: What to store.
         path: The folder to make.
         overwrite: Whether to replace a run that already exists.
+        keep: Columns of the items to store beside those that the slices need.
     """
     phase("writing")
     with stored_folder(path, RUN, overwrite=overwrite) as folder:
-        facts = write_evidence(evaluation, folder)
+        facts = write_evidence(evaluation, folder, keep=keep)
         metrics = tuple(m.name for m in evaluation.metrics)
         overall, coverage = evaluation.overall.to_dict(), evaluation.coverage.to_dict()
         manifest = RunManifest(

@@ -13,7 +13,7 @@ from typing import Any
 from pointwise.columns import Column
 from pointwise.text.drawing import Drawing
 from pointwise.text.escaping import escape_controls
-from pointwise.text.values import NOTHING, format_ends, format_value
+from pointwise.text.values import DIFFERS, NOTHING, format_ends, format_value
 
 _GAP = 3  # between two columns
 _INTERVAL = re.compile(r"\S+ to \S+")
@@ -86,10 +86,13 @@ def _fit(drawing: Drawing, width: int) -> tuple[list[_LaidOut] | None, list[str]
 
 
 def _without_spare(drawing: Drawing, width: int) -> list[Column]:
-    """Leave out spare columns, from the right, until no line breaks; the first ones stay."""
+    """Leave out spare columns until no line breaks: those first in which nothing differs, from the right."""
     columns = drawing.shown
-    whole = {column.name: _lay_out(drawing, column, " ").whole for column in columns}
-    for column in [column for column in reversed(columns) if column.is_spare][:-_LEAST_SPARE]:
+    laid_out = {column.name: _lay_out(drawing, column, " ") for column in columns}
+    whole = {name: column.whole for name, column in laid_out.items()}
+    spare = [column for column in reversed(columns) if column.is_spare]
+    spare.sort(key=lambda column: any(text.endswith(DIFFERS) for text in laid_out[column.name].cells))
+    for column in spare[:-_LEAST_SPARE]:
         if sum(whole[kept.name] + _GAP for kept in columns) > width + 1:
             columns = [kept for kept in columns if kept is not column]
     return columns

@@ -22,6 +22,10 @@ NOTHING = "–"
 """What people read where there is no value."""
 
 
+DIFFERS = " *"
+"""What stands behind a value that differs from that of another record."""
+
+
 def format_value(kind: Kind, value: Any) -> str:
     """Write a value for people: shares as percentages, counts with separators, metrics with four digits."""
     if value is None:
