@@ -222,7 +222,14 @@ def evaluate_inputs(
 ) -> Evaluation:
     """Evaluate inputs that were read: find the common items, and establish what each of them sees."""
     common = find_common_items(inputs, engine, options=options, keeps_items=keeps_items)
-    evidence = establish(common.items, engine, pairs=common.pairs, outside=common.outside, attributes=inputs.attributes)
+    evidence = establish(
+        common.items,
+        engine,
+        pairs=common.pairs,
+        common=common.totals,
+        outside=common.outside,
+        attributes=inputs.attributes,
+    )
     scope = Scope(inputs, common, evidence.cells, engine)
     sees_outside = options.outside == "wrong"
     if options.sampling is None:
@@ -478,7 +485,7 @@ class Evaluation:
     def bootstrap(
         self, *, metrics: Metrics | None = None, resamples: int = RESAMPLES, seed: int = 0
     ) -> dict[str, Interval]:
-        """Return intervals of the overall metrics by drawing the ideal clusters again and again.
+        """Return intervals of the overall metrics by drawing the ideal clusters, at most a million, again and again.
 
         Args:
             metrics: Names of metrics; by default those of the evaluation.

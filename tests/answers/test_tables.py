@@ -14,6 +14,7 @@ import pytest
 
 import pointwise as pw
 from pointwise import errors
+from pointwise.answers import levels
 from pointwise.columns import Column, Kind
 from pointwise.text.drawing import Drawing
 from pointwise.text.terminal import draw_table
@@ -103,6 +104,25 @@ def test_slices_in_all_forms(evaluation):
     assert sorted(r["items"] for r in named) == [14, 26]
     for spec in ("year is null", "year is not null", "year <> 2000", "year not in (2001, 2002)"):
         assert sum(r["items"] for r in evaluation.by_slice(spec).to_dicts()) == 40
+
+
+@pytest.mark.parametrize("slices", [("parity",), ("parity", "ideal_cluster_size"), (("parity", "day"),)])
+def test_slices_have_the_same_intervals_whether_they_are_few_or_many(slices, monkeypatch):
+    items = [f"i{n}" for n in range(40)]
+    days = pa.array([None if n % 5 == 0 else 20_000 + n % 3 for n in range(40)], pa.date32())
+    attributes = pa.table({"item": items, "parity": [n % 2 for n in range(40)], "day": days})
+    clusterings = {
+        "ideal": {i: n // 3 for n, i in enumerate(items)},
+        "actual": {i: n // 4 for n, i in enumerate(items)},
+    }
+    evaluation = pw.evaluate(**clusterings, attributes=attributes)
+    few = evaluation.by_slice(*slices).to_arrow()
+    monkeypatch.setattr(levels, "_AT_HAND", 1)
+    many = evaluation.by_slice(*slices).to_arrow()
+    assert few.schema == many.schema
+    for row, other in zip(few.to_pylist(), many.to_pylist(), strict=True):
+        close = {name: pytest.approx(value, rel=1e-12) for name, value in other.items() if isinstance(value, float)}
+        assert row == other | close
 
 
 def test_bands_are_in_order(engine):

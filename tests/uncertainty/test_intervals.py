@@ -18,6 +18,7 @@ from pointwise.core.sample import UNKNOWN
 from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.text.values import name_interval
+from pointwise.uncertainty import bootstrap
 from pointwise.uncertainty.bootstrap import find_ends, resample
 from pointwise.uncertainty.ends import ending
 from pointwise.uncertainty.intervals import adjust_p_values, two_sided_p_value
@@ -240,3 +241,14 @@ def test_p_value_without_spread():
     assert two_sided_p_value(0.1, None, None) is None
     assert two_sided_p_value(None, 0.1, 3.0) is None
     assert two_sided_p_value(0.2, 0.1, 10) == pytest.approx(2 * stats.t.sf(2, 10))
+
+
+def test_a_bootstrap_of_too_many_clusters_is_refused_before_they_are_fetched(monkeypatch):
+    monkeypatch.setattr(bootstrap, "MOST_CLUSTERS", 1)
+    ideal, actual = {"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}
+    evaluation = pw.evaluate(ideal=ideal, actual=actual)
+    with pytest.raises(UsageError, match="at most 1 ideal clusters, which it holds in memory, and there are 2"):
+        evaluation.bootstrap(metrics="recall")
+    comparison = pw.compare(ideal=ideal, variants={"a": actual, "b": {"a": 1, "b": 1, "c": 1}})
+    with pytest.raises(UsageError, match="the intervals that the tables show"):
+        comparison.bootstrap(metrics="recall")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -39,28 +40,37 @@ from pointwise.columns import (
     undrawn,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import columns_of, sum_up
+from pointwise.core.lifting import columns_of, find_averages, sum_up
 from pointwise.core.metrics import Metric
-from pointwise.engines.queries import only_row
+from pointwise.engines.base import Engine
+from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import later
 from pointwise.errors import UsageError
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.text.values import MISSING
+from pointwise.uncertainty.ends import run
 from pointwise.uncertainty.intervals import (
     Interval,
     lift_collected,
-    lift_with_intervals,
+    lift_varied,
     read_intervals,
     vary_sums,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _LABELS = (SLICE, VALUE)  # of a slice; they give way to a column of the items that is called so
 _NUMBER, _BAND = "_number", "_band_{}"  # what tables of slices are ordered by
+_AT_HAND = 10_000  # slices: NumPy computes their intervals at once, and planning a query for that takes half a second
+_PLAIN = (nw.String, nw.Boolean, nw.Int32, nw.Int64, nw.Float64, nw.Date)  # what comes back from Arrow as it went there
 
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
     """Average metrics over all common items; intervals are computed when they are asked for."""
-    row = only_row(evidence.estimate(evidence.measured(metrics), (), metrics), evidence.engine)
+    sums = evidence.engine.collect(sum_up(evidence.sample.expand(evidence.measured(metrics)), (), metrics))
+    averages = partial(find_averages, metrics=metrics, total_weight=evidence.estimated_weight)
+    row = run(averages, sums).to_pylist()[0]
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
     find_intervals = later(evidence.engine, lambda: _overall_intervals(evidence, metrics, confidence))
@@ -187,9 +197,29 @@ def _estimate_slicing(
     names, rows = [key.column for key in cut.keys], slice_cells(evidence, cut, metrics)
     if confidence is None:
         return evidence.estimate(rows, names, metrics)
-    sums = evidence.engine.checkpoint(sum_up(evidence.sample.expand(rows), (*names, IDEAL), metrics))
-    total, sample = evidence.estimated_weight, evidence.sample
-    return lift_with_intervals(sums, names, metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
+    sample, engine = evidence.sample, evidence.engine
+    sums = engine.checkpoint(sum_up(sample.expand(rows), (*names, IDEAL), metrics))
+    varied = vary_sums(sums, names, metrics, sample=sample)
+    of: dict[str, Any] = {
+        "metrics": metrics,
+        "total_weight": evidence.estimated_weight,
+        "sample": sample,
+        "confidence": confidence,
+    }
+    few = _take_few(varied, names, engine)
+    if few is None:
+        return lift_varied(varied, names, **of)
+    schema, lifted = varied.collect_schema(), from_rows(lift_collected(few, names, **of), engine)
+    return lifted.with_columns(*(nw.col(name).cast(schema[name]) for name in names))
+
+
+def _take_few(rows: nw.LazyFrame, names: Sequence[str], engine: Engine) -> pa.Table | None:
+    """Fetch rows if they are few, and the columns in `names` are of types that survive it."""
+    schema = rows.collect_schema()
+    if not all(isinstance(schema[name], _PLAIN) for name in names):
+        return None
+    few = engine.collect(rows.head(_AT_HAND + 1))
+    return few if len(few) <= _AT_HAND else None
 
 
 def band_keys(cut: Slicing) -> list[str]:

@@ -55,7 +55,7 @@ from pointwise.core.sample import EXPANSION, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, only_row
 from pointwise.inputs.options import CONFIDENCE
-from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, resample, shrinkage
+from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, check_number, resample, shrinkage
 from pointwise.uncertainty.ends import ERROR, FREEDOM, REACH
 from pointwise.uncertainty.intervals import (
     INFLUENCE,
@@ -447,6 +447,7 @@ def bootstrap_deltas(
     sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)
     moves = pair_influences(sums, (), [pair], metrics=metrics, engine=engine)
     (tests,) = spread(moves, (), names, engine=engine, confidence=confidence, sample=sample)
+    check_number(tests[IDEAL_CLUSTERS])
     shrink = shrinkage(moves, tests, names, sample=sample, engine=engine)
     sides = _side_by_side(engine.collect(sums), pair, metrics)
     before, after = (average_draws(resample(side, resamples, seed), metrics) for side in sides)

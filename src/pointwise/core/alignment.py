@@ -10,7 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, TP, WEIGHT, inside
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT, inside
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
@@ -37,13 +37,16 @@ def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> n
     """
     left = ideal.rename({CLUSTER: IDEAL})
     carried = [c for c in actual.collect_schema().names() if c not in (ITEM, CLUSTER)]
-    taken = set(left.collect_schema().names())
-    right = actual.select(ITEM, nw.col(CLUSTER).alias(ACTUAL), *(c for c in carried if c not in taken))
+    names = left.collect_schema().names()
+    taken = set(names)
+    added = [c for c in carried if c not in taken]
+    key = ITEM if not keep_outside else _FOUND
+    right = actual.select(nw.col(ITEM).alias(key), nw.col(CLUSTER).alias(ACTUAL), *added)
     if not keep_outside:
         return left.join(right, on=ITEM, how="left")
-    joined = left.join(right.rename({ITEM: _FOUND}), left_on=ITEM, right_on=_FOUND, how="full")
+    joined = left.join(right, left_on=ITEM, right_on=_FOUND, how="full")
     item = nw.when(~nw.col(ITEM).is_null()).then(nw.col(ITEM)).otherwise(nw.col(_FOUND))
-    return joined.with_columns(item.alias(ITEM)).drop(_FOUND)
+    return joined.select(item.alias(ITEM), *(c for c in names if c != ITEM), ACTUAL, *added)
 
 
 def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
@@ -105,6 +108,7 @@ class Counts:
     common_weight: float
     missing_weight: float | None  # None: not all of these weights are known
     outside_weight: float | None
+    spread: Mapping[str, tuple[float, float]]  # the least weight and the sum by kind, where items have weights
 
 
 def count_items(pairs: nw.LazyFrame) -> nw.LazyFrame:
@@ -112,11 +116,13 @@ def count_items(pairs: nw.LazyFrame) -> nw.LazyFrame:
 
     Args:
         pairs: With columns `ideal_cluster`, `actual_cluster`, `items`, `tp` and, if items have weights of their own,
-            `bad_weights`, which says how many of these are of no use.
+            `bad_weights`, which says how many of these are of no use, and `least_weight`.
     """
     kinds = [(~nw.col(IDEAL).is_null()).alias("is_ideal"), (~nw.col(ACTUAL).is_null()).alias("is_actual")]
-    sums = [c for c in (ITEMS, TP, BAD_WEIGHTS) if c in pairs.collect_schema().names()]
-    return pairs.select(*kinds, *sums).group_by("is_ideal", "is_actual").agg(*(nw.col(c).sum() for c in sums))
+    present = pairs.collect_schema().names()
+    sums = [nw.col(c).sum() for c in (ITEMS, TP, BAD_WEIGHTS) if c in present]
+    least = [nw.col(c).min() for c in (LEAST_WEIGHT,) if c in present]
+    return pairs.with_columns(*kinds).group_by("is_ideal", "is_actual").agg(*sums, *least)
 
 
 def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
@@ -124,11 +130,14 @@ def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
     items: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     weight: defaultdict[str, float] = defaultdict(float)
+    spread = {}
     for row in rows:
         kind = ("common" if row["is_actual"] else "missing") if row["is_ideal"] else "outside"
         items[kind] += int(row[ITEMS])
         bad[kind] += int(row.get(BAD_WEIGHTS, 0))
         weight[kind] += row[TP] or 0.0
+        if row.get(LEAST_WEIGHT) is not None:
+            spread[kind] = (float(row[LEAST_WEIGHT]), float(row[TP]))
     return Counts(
         rows=items.total(),
         common=items["common"],
@@ -139,6 +148,7 @@ def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
         common_weight=float(weight["common"]),
         missing_weight=None if bad["missing"] else finite(weight["missing"]),
         outside_weight=None if bad["outside"] else finite(weight["outside"]),
+        spread=spread,
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT
 from pointwise.core import alignment
 from pointwise.core.alignment import Counts
+from pointwise.core.confusion import Totals
 from pointwise.core.crosstab import cross_tabulate, is_weighted
 from pointwise.core.held import Files, Held
 from pointwise.engines.base import Engine
@@ -35,6 +37,7 @@ class Common:
         outside: Members of touched actual clusters that the truth does not list, where they count as wrong.
         all_pairs: The pairs of clusters of all items, also of those that one side lacks.
         counts: How many items there are of each kind.
+        totals: Number and weight of the common items.
         keeps_outside: Whether `all_pairs` has the items that only the actual clustering has.
         files: What all of this was read from.
     """
@@ -44,6 +47,7 @@ class Common:
     outside: nw.LazyFrame | None
     all_pairs: nw.LazyFrame
     counts: Counts
+    totals: Totals
     keeps_outside: bool
     files: Files
 
@@ -67,23 +71,27 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or options.missing == "singleton"
     if is_held:
         aligned = engine.checkpoint(aligned)
+    # Planned before anything else is held: DuckDB binds what was planned anew after every table that it makes.
+    items = alignment.common_items(alignment.pad_missing(aligned) if options.missing == "singleton" else aligned)
+    kept = items if is_held else Held(items, engine, files, dict(items.collect_schema()))
     pairs = _pair_up(aligned, engine)
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
         check_repeats(inputs.ideal, engine)
-    items = _items(aligned, counts, inputs, engine, options=options)
-    _check_spread(_averaged(pairs, options), engine)
+    _check_items(aligned, items, counts, inputs, engine, options=options)
     phase("cross-tabulating")
     is_padded = options.missing == "singleton" and counts.missing
+    totals = Totals(counts.common, counts.common_weight)
+    if is_padded:
+        totals = Totals(counts.common + counts.missing, counts.common_weight + (counts.missing_weight or 0.0))
     bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
     bare = bare.drop(BAD_WEIGHTS, LEAST_WEIGHT, strict=False)
     outside = None
     if options.outside != "ignore":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
-    kept = items if is_held else Held(items, engine, files)
-    return Common(kept, bare, outside, pairs, counts, keeps_outside, files)
+    return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files)
 
 
 def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts]:
@@ -102,9 +110,9 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
-    checked = _checked(items, everything, inputs, engine)
-    _check_spread(pairs, engine)
-    return checked, counts
+    _check_weights(items, everything, inputs, engine)
+    _check_spread(counts, counts.spread)
+    return items, counts
 
 
 def _join_tables(aligned: nw.LazyFrame, inputs: Inputs) -> nw.LazyFrame:
@@ -119,27 +127,18 @@ def _total_bad(pairs: nw.LazyFrame, engine: Engine) -> int:
     return int(total(pairs, BAD_WEIGHTS, engine)) if BAD_WEIGHTS in pairs.collect_schema().names() else 0
 
 
-def _checked(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
+def _check_weights(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> None:
     """Refuse items whose weights are no positive numbers."""
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
     alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
-    return items
 
 
-def _averaged(pairs: nw.LazyFrame, options: Options) -> nw.LazyFrame:
-    """Keep the pairs of clusters of items that are averaged over."""
-    if options.missing == "singleton":
-        return pairs.filter(~nw.col(IDEAL).is_null())
-    return alignment.common_items(pairs)
-
-
-def _check_spread(pairs: nw.LazyFrame, engine: Engine) -> None:
-    """Refuse weights that floating-point numbers cannot add."""
-    if LEAST_WEIGHT not in pairs.collect_schema().names():
-        return
-    row = only_row(pairs.select(nw.col(LEAST_WEIGHT).min(), nw.col(TP).sum()), engine)
-    alignment.check_spread(float(row[LEAST_WEIGHT]), float(row[TP]))
+def _check_spread(counts: Counts, kinds: Iterable[str]) -> None:
+    """Refuse weights that floating-point numbers cannot add, of items of some kinds."""
+    found = [counts.spread[kind] for kind in kinds if kind in counts.spread]
+    if found:
+        alignment.check_spread(min(least for least, _ in found), sum(weight for _, weight in found))
 
 
 def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
@@ -151,7 +150,10 @@ def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
     return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=engine.checkpoint)
 
 
-def _items(aligned: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options) -> nw.LazyFrame:
+def _check_items(
+    aligned: nw.LazyFrame, items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options
+) -> None:
+    """Refuse what the policies do not allow, and weights of no use."""
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
         many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
@@ -159,10 +161,12 @@ def _items(aligned: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine
             f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
             f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
         )
+    averaged = ["common"]
     if options.missing == "singleton":
-        aligned = alignment.pad_missing(aligned)
+        averaged.append("missing")
         counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
-    return _checked(alignment.common_items(aligned), counts, inputs, engine)
+    _check_weights(items, counts, inputs, engine)
+    _check_spread(counts, averaged)
 
 
 def _outside_members(

@@ -130,12 +130,13 @@ def confuse(
         `weight`, the weight of the cell's items.
     """
     sums = [ITEMS, WEIGHT] if is_weighted else [ITEMS]
-    parts = cells.with_columns(nw.col(TP).alias(WEIGHT))
-    actual = parts.select(ACTUAL, *sums)
+    parts = {ITEMS: nw.col(ITEMS), WEIGHT: nw.col(TP).alias(WEIGHT)}
+    actual = cells.select(ACTUAL, *(parts[name] for name in sums))
     if outside is not None:
         actual = nw.concat([actual, outside.select(ACTUAL, *sums)])
     actual_margin = _margin(actual, ACTUAL, {ITEMS: ACTUAL_ITEMS, WEIGHT: ACTUAL_WEIGHT})
-    ideal_margin = _margin(parts.select(IDEAL, *sums), IDEAL, {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT})
+    ideal = cells.select(IDEAL, *(parts[name] for name in sums))
+    ideal_margin = _margin(ideal, IDEAL, {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT})
     bare = cells if is_weighted else cells.select(IDEAL, ACTUAL, ITEMS)
     joined = bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
     if set_aside is None:

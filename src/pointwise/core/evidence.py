@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import IDEAL, ITEM, ITEMS, PREFIX, RESERVED, TP, WEIGHT, given_name, inside
 from pointwise.core.confusion import Totals, confuse, with_entries
-from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.held import Held
 from pointwise.core.lifting import lift
 from pointwise.core.measurement import measure
@@ -32,6 +32,7 @@ def establish(
     engine: Engine,
     *,
     pairs: nw.LazyFrame | None = None,
+    common: Totals | None = None,
     outside: nw.LazyFrame | None = None,
     set_aside: nw.LazyFrame | None = None,
     attributes: Table | None = None,
@@ -45,6 +46,7 @@ def establish(
             weighs 1, and columns to slice by.
         engine: Where they live.
         pairs: The pairs of clusters that they are in, if these were counted already.
+        common: Number and weight of the items, if they were added up already.
         outside: Members of actual clusters that are not among the items and count as wrong, with columns
             `actual_cluster`, `items` and `weight`.
         set_aside: Pairs of clusters of items that the truth lists but that are not looked at; as `confuse` takes them.
@@ -56,8 +58,9 @@ def establish(
     rows = items.unheld if isinstance(items, Held) else items
     bare = cross_tabulate(rows, hold=engine.checkpoint) if pairs is None else pairs
     others = [(outside, WEIGHT), (set_aside, TP)]
-    sums = [_sum(bare, TP, engine), *(_sum(other, weight, engine) for other, weight in others if other is not None)]
-    if not sums[0].items:
+    own = _sum(bare, TP, engine) if common is None else common
+    sums = [own, *(_sum(other, weight, engine) for other, weight in others if other is not None)]
+    if not own.items:
         raise NoCommonItemsError("There is no item that both clusterings have.")
     totals = Totals(sum(s.items for s in sums), sum(s.weight for s in sums))
     cells = confuse(
@@ -65,10 +68,10 @@ def establish(
         totals,
         outside=outside,
         set_aside=set_aside,
-        is_weighted=is_weighted(rows),
+        is_weighted=WEIGHT in (items.schema if isinstance(items, Held) else rows.collect_schema()),
         hold=engine.checkpoint,
     )
-    return Evidence(engine, items, cells, totals, attributes)
+    return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight)
 
 
 def _sum(rows: nw.LazyFrame, weight: str, engine: Engine) -> Totals:
@@ -88,6 +91,7 @@ class Evidence:
         totals: Number and weight of the items that the matrices count.
         attributes: A table to take further slice columns from.
         sample: How the ideal clusters of the truth were drawn.
+        known_weight: Weight of the common items, where it was added up already.
     """
 
     engine: Engine
@@ -96,6 +100,7 @@ class Evidence:
     totals: Totals
     attributes: Table | None = None
     sample: Sample = UNKNOWN
+    known_weight: float | None = None
 
     @property
     def items(self) -> nw.LazyFrame:
@@ -105,12 +110,12 @@ class Evidence:
     @cached_property
     def item_schema(self) -> dict[str, Any]:
         """The columns of the items with their types, which are known before the items are."""
-        return dict((self.found.unheld if isinstance(self.found, Held) else self.found).collect_schema())
+        return self.found.schema if isinstance(self.found, Held) else dict(self.found.collect_schema())
 
     @cached_property
     def common_weight(self) -> float:
         """Weight of the common items."""
-        return total(self.cells, WEIGHT, self.engine)
+        return total(self.cells, WEIGHT, self.engine) if self.known_weight is None else self.known_weight
 
     @cached_property
     def estimated_weight(self) -> float:

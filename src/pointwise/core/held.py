@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v2 as nw
 
@@ -61,11 +62,13 @@ class Held:
         unheld: What makes them.
         engine: What holds them.
         files: What they are made from.
+        schema: Their columns with their types, so that nobody needs to plan the join again to learn them.
     """
 
     unheld: nw.LazyFrame
     engine: Engine
     files: Files
+    schema: dict[str, Any]
 
     @cached_property
     def frame(self) -> nw.LazyFrame:

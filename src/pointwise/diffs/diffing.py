@@ -129,6 +129,8 @@ def _diff_inputs(inputs: Inputs, engine: Engine, options: Options, on: DiffOn, *
     else:
         common = find_common_items(inputs, engine, options=options)
         counts = common.counts
-        evidence = establish(common.items, engine, pairs=common.pairs, attributes=inputs.attributes)
+        evidence = establish(
+            common.items, engine, pairs=common.pairs, common=common.totals, attributes=inputs.attributes
+        )
     extent = Extent(inputs.rows[0], inputs.rows[1], counts.common, on)
     return Diff(evidence, tuple(IMPACT.values()), options, inputs.sources, extent, is_singletons)

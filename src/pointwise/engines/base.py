@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import narwhals.stable.v2 as nw
-
 from pointwise.columns import inside
 from pointwise.engines.files import OpenFile
 
 if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw  # which `pointwise --help` does not wait for
     import pyarrow as pa
 
 
@@ -53,6 +52,7 @@ class Source:
         is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
         files: The files it consists of, if it does.
         labels: What is known of a vector of labels, one per item.
+        table: The table itself, if it is an Arrow table in memory, which knows what it lacks.
     """
 
     name: str
@@ -61,10 +61,22 @@ class Source:
     is_typed: bool = True
     files: tuple[Path, ...] = ()
     labels: Labels | None = None
+    table: pa.Table | None = None
+
+
+def is_surely_full(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column in memory has a value in every row; one of an unusual type may hide that it lacks some."""
+    return not column.null_count and str(column.type) in _PLAIN
+
+
+_PLAIN = frozenset(
+    ["string", "large_string", "string_view", *(f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64))]
+)
 
 
 def as_source(name: str, frame: nw.LazyFrame) -> Source:
     """Call a frame that is on the engine already a table that was found."""
+    import narwhals.stable.v2 as nw
 
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
         return frame.select(*(nw.col(c).alias(inside(c)) for c in dict.fromkeys(columns)))
@@ -74,6 +86,8 @@ def as_source(name: str, frame: nw.LazyFrame) -> Source:
 
 def load_own(source: Source, columns: Sequence[str]) -> nw.LazyFrame:
     """Load a table that pointwise made itself, whose names need not be enclosed."""
+    import narwhals.stable.v2 as nw
+
     return source.load(columns).select(*(nw.col(inside(c)).alias(c) for c in dict.fromkeys(columns)))
 
 

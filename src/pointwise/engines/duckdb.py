@@ -84,8 +84,8 @@ class DuckDBEngine:
             return self._materialise(frame)
 
     def _materialise(self, frame: nw.LazyFrame) -> nw.LazyFrame:
-        name = next(self._names)
-        frame.to_native().query("frame", f"CREATE TEMP TABLE {name} AS FROM frame")
+        name, relation = next(self._names), frame.to_native()  # noqa: F841  # which DuckDB finds by its name here
+        self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM relation")
         return _lazy(self._connection.table(name))
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
@@ -123,7 +123,7 @@ class DuckDBEngine:
             with _translated_errors():
                 return _lazy(self._connection.from_arrow(take(columns)))
 
-        return Source(name, names, load)
+        return Source(name, names, load, table=table if isinstance(table, pa.Table) else None)
 
     def _read_files(self, found: tuple[Path, ...], *, header: bool) -> Source:
         name = _name(found)

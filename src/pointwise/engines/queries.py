@@ -15,12 +15,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 EXAMPLES = 5  # that a message shows
-_ROWS = "rows"
+_ROWS, _FRAME = "rows", "frame"
 
 
 def count(frame: nw.LazyFrame, engine: Engine) -> int:
     """Count the rows of a frame."""
     return int(only_row(frame.select(nw.len().alias(_ROWS)), engine)[_ROWS] or 0)
+
+
+def count_each(frames: Sequence[nw.LazyFrame], engine: Engine) -> list[int]:
+    """Count the rows of several frames in one query."""
+    if not frames:
+        return []
+    lengths = [frame.select(nw.len().alias(_ROWS)) for frame in frames]
+    numbered = [length.with_columns(nw.lit(n).alias(_FRAME)) for n, length in enumerate(lengths)]
+    counts = {row[_FRAME]: int(row[_ROWS]) for row in engine.collect(nw.concat(numbered)).to_pylist()}
+    return [counts[n] for n in range(len(frames))]
 
 
 def total(frame: nw.LazyFrame, column: str, engine: Engine) -> float:

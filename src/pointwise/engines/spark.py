@@ -74,7 +74,8 @@ class SparkEngine:
             parts = source if isinstance(source, (list, tuple)) else [source]
             return self._read_paths([os.fspath(part) for part in parts], header=header)
         name, names, take = arrow.open_table(source)
-        return Source(name, names, lambda columns, text=(): self._lazy(take(columns)))  # noqa: ARG005
+        known = source if isinstance(source, pa.Table) else None
+        return Source(name, names, lambda columns, text=(): self._lazy(take(columns)), table=known)  # noqa: ARG005
 
     def pin(self, opened: Sequence[files.OpenFile]) -> Source:
         """Open Parquet files, and remember which they are: executors read them by name, at any later time."""

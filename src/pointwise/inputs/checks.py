@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEM
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples
+from pointwise.engines.queries import count, count_each, examples
 from pointwise.errors import MissingValueError, RepeatedItemError, SourceError
 from pointwise.inputs.tables import Table
 from pointwise.text.values import format_count
@@ -17,18 +19,27 @@ def say_reserved(column: str) -> str:
     return f"A column to slice by cannot be called {column!r}: pointwise uses this name itself. Rename the column."
 
 
-def check_table(table: Table, engine: Engine) -> int:
-    """Refuse an empty table and items without an id; return the number of rows."""
-    rows = count(table.frame, engine)
+def check_tables(tables: Sequence[Table], engine: Engine) -> list[int]:
+    """Refuse empty tables and items without an id, in one query; return the numbers of rows."""
+    known = [table.known_rows(table.item_columns) for table in tables]
+    asked = [table.frame for table, rows in zip(tables, known, strict=True) if rows is None]
+    lacking = [frame.filter(nw.col(ITEM).is_null()) for frame in asked]
+    found = count_each([*asked, *lacking], engine)
+    counts = iter(zip(found[: len(asked)], found[len(asked) :], strict=True))
+    checked = [next(counts) if rows is None else (rows, 0) for rows in known]
+    for table, (rows, nulls) in zip(tables, checked, strict=True):
+        _check_counts(table, rows, nulls)
+    return [rows for rows, _ in checked]
+
+
+def _check_counts(table: Table, rows: int, nulls: int) -> None:
     where = f"the {table.role} ({table.source.name})"
     if rows == 0:
         raise SourceError(f"There are no rows in {where}.")
-    nulls = count(table.frame.filter(nw.col(ITEM).is_null()), engine)
     if nulls:
         raise MissingValueError(
             f"{format_count(nulls, 'row')} without an item id in {where}. Fill them in or drop these rows."
         )
-    return rows
 
 
 def check_repeats(table: Table, engine: Engine, *, among: nw.LazyFrame | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -80,9 +81,9 @@ def match_ids(tables: Sequence[Table]) -> list[Table]:
         numbers = next(t for t in tables if t.id_kind in ("integer", "wide"))
         texts = next(t for t in tables if t.id_kind == "text")
         raise MixedIdsError(numbers, texts)
-    if kinds == {"integer"}:
+    if kinds in ({"integer"}, {"text"}):
         return list(tables)
-    return [t.with_frame(t.frame.with_columns(nw.col(ITEM).cast(nw.String))) for t in tables]
+    return [replace(t, frame=t.frame.with_columns(nw.col(ITEM).cast(nw.String))) for t in tables]
 
 
 class MixedIdsError(IdTypeError):

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT, given_name, inside
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
-from pointwise.inputs.checks import check_repeats, check_table, say_reserved
+from pointwise.inputs.checks import check_repeats, check_tables, say_reserved
 from pointwise.inputs.graphs import ClusteredLinks
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
 from pointwise.inputs.options import Columns, DistanceMissing, Options, UnassignedPolicy, has_header
@@ -106,8 +106,8 @@ def read_clusterings(
         ids = [table.item_columns for table in read]
         read.append(_read_joined(engine, opened.weights, "weights", options, ids, weight=column))
     matched = _match(engine, read)
+    check_tables(matched[: len(clusterings)], engine)
     for table in matched[: len(clusterings)]:
-        check_table(table, engine)
         check_unassigned(table, assign(table, UnassignedPolicy())[1], engine, policy="error", advice=FILL_IN)
         if missing == "singleton":
             check_unassigned(table, reserved_ids(table), engine, policy="singleton")
@@ -243,9 +243,10 @@ def _match(engine: Engine, tables: Sequence[Table]) -> list[Table]:
 
 def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> tuple[dict[str, Table], dict[str, int]]:
     """Match the ids of all tables, and apply the policies for items without a cluster; count the rows."""
-    matched, rows = dict(zip(tables, _match(engine, list(tables.values())), strict=True)), {}
+    matched = dict(zip(tables, _match(engine, list(tables.values())), strict=True))
+    counted = check_tables([matched[side] for side in options.sides], engine)
+    rows = dict(zip(options.sides, counted, strict=True))
     for side in options.sides:
-        rows[side] = check_table(matched[side], engine)
         policy = options.unassigned_policy(side)
         if side == options.sides[1] and options.missing == "singleton":
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
@@ -253,7 +254,7 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
         matched[side], offending = assign(matched[side], policy)
         check_unassigned(tables[side], offending, engine, policy=policy.policy)
         if policy.policy == "drop":
-            rows[side] = check_table(matched[side], engine)
+            rows[side] = check_tables([matched[side]], engine)[0]
     return matched, rows
 
 
@@ -305,7 +306,8 @@ def read_table(
         columns.append(id_expression(schema, clusters, opened).alias(CLUSTER))
     if weight is not None:
         columns.append(as_number(schema, weight, role, "to weigh by").alias(WEIGHT))
-    return Table(role, opened, frame.select(*columns, *(nw.col(inside(c)) for c in carry)), kind, items)
+    chosen = frame.select(*columns, *(nw.col(inside(c)) for c in carry))
+    return Table(role, opened, chosen, kind, items, clusters, is_whole=True)
 
 
 def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, purpose: str) -> nw.Expr:

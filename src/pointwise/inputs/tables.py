@@ -13,7 +13,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
-from pointwise.engines.base import Engine, Source
+from pointwise.engines.base import Engine, Source, is_surely_full
 from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import InputError, MissingColumnError, SourceError, UsageError
@@ -36,6 +36,9 @@ class Table:
         frame: Column `item` first; what else there is depends on the role.
         id_kind: "integer", "wide" (integers beyond 64 bits), "text", or "untyped" (from a file that does not
             tell numbers from text).
+        item_columns: Columns of the source that identify an item.
+        cluster_columns: Columns of the source that identify a cluster.
+        is_whole: Whether it has exactly the rows of its source.
     """
 
     role: str
@@ -43,10 +46,19 @@ class Table:
     frame: nw.LazyFrame
     id_kind: str
     item_columns: tuple[str, ...] = (ITEM,)
+    cluster_columns: tuple[str, ...] = ()
+    is_whole: bool = False
 
     def with_frame(self, frame: nw.LazyFrame) -> Table:
         """Return the same table with other contents."""
-        return replace(self, frame=frame)
+        return replace(self, frame=frame, is_whole=False)
+
+    def known_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows, if it is known without asking an engine that columns of the source lack no value in them."""
+        known = self.source.table if self.is_whole else None
+        if known is None or not all(is_surely_full(known[column]) for column in columns):
+            return None
+        return len(known)
 
 
 class Openable(ABC):

@@ -37,7 +37,8 @@ def assign(table: Table, policy: UnassignedPolicy) -> tuple[Table, nw.LazyFrame 
     unassigned = _is_unassigned(policy.labels, is_text=is_text)
     frame = table.frame
     if policy.policy == "error":
-        return table, frame.filter(unassigned)
+        is_known = not policy.labels and table.known_rows(table.cluster_columns) is not None
+        return table, None if is_known else frame.filter(unassigned)
     if policy.policy == "drop":
         return table.with_frame(frame.filter(~unassigned)), None
     if policy.policy == "one-cluster":
@@ -105,10 +106,8 @@ def check_unassigned(
     table: Table, offending: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
 ) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
-    if offending is None:
-        return
-    found = count(offending, engine)
-    if not found:
+    found = 0 if offending is None else count(offending, engine)
+    if offending is None or not found:
         return
     where = f"the {table.role} ({table.source.name})"
     rows = format_count(found, "row")

@@ -28,6 +28,7 @@ from pointwise.uncertainty.intervals import Interval, find_influences, read_inte
 from pointwise.uncertainty.student_t import critical_value
 
 RESAMPLES = 2000
+MOST_CLUSTERS = 1_000_000  # whose sums are held in this process; with more, drawing again tells nothing new
 _CHUNK = 4_000_000  # counts held at a time
 
 Columns = Mapping[str, np.ndarray]
@@ -46,6 +47,7 @@ def bootstrap_values(
     sums = engine.checkpoint(sum_up(sample.expand(evidence.measured(metrics)), (IDEAL,), metrics))
     rows = find_influences(sums, (), metrics)
     (tests,) = spread(rows, (), names, engine=engine, confidence=confidence, sample=sample)
+    check_number(tests[IDEAL_CLUSTERS])
     shrink = shrinkage(rows, tests, names, sample=sample, engine=engine)
     columns = _arrays(engine.collect(sums), metrics)
     draws = average_draws(resample(columns, resamples, seed), metrics)
@@ -59,6 +61,19 @@ def bootstrap_values(
         low, high = find_ends(metric, value, [reach], [lightness], confidence=confidence, sample=sample)
         row |= {metric.name: float(value[0]), metric.name + LOW: low[0], metric.name + HIGH: high[0]}
     return read_intervals(row, metrics, confidence=confidence, sample=sample)
+
+
+def check_number(clusters: int) -> None:
+    """Refuse more ideal clusters than one process should hold.
+
+    Raises:
+        UsageError: There are too many.
+    """
+    if clusters > MOST_CLUSTERS:
+        raise UsageError(
+            f"bootstrap() draws from at most {MOST_CLUSTERS:,} ideal clusters, which it holds in memory, and there are "
+            f"{clusters:,}. Use the intervals that the tables show: with so many clusters they say the same."
+        )
 
 
 def shrinkage(
