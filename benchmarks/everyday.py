@@ -53,14 +53,14 @@ def starting(bench: Bench) -> Iterator[dict[str, Any]]:
     yield {"work": "python -c ''", "s": command(bench, sys.executable, "-c", "")}
     seconds = command(bench, sys.executable, "-c", "import pointwise")
     yield {"work": "import pointwise", "s": seconds, "at most": 0.3}
-    yield {"work": "pointwise --help", "s": command(bench, POINTWISE, "--help"), "at most": 0.4}
+    yield {"work": "pointwise --help", "s": command(bench, POINTWISE, "--help"), "at most": 0.25}
     seconds = command(bench, POINTWISE, "evaluate", truth, newest)
-    yield {"work": "pointwise evaluate, PatentsView", "s": seconds, "at most": 2.0}
+    yield {"work": "pointwise evaluate, PatentsView", "s": seconds, "at most": 1.0}
     seconds = command(bench, POINTWISE, "compare", truth, *variants, repeats=3)
-    yield {"work": f"pointwise compare, {len(variants)} releases of PatentsView", "s": seconds, "at most": 5.0}
+    yield {"work": f"pointwise compare, {len(variants)} releases of PatentsView", "s": seconds, "at most": 3.0}
     pw.evaluate(**PAPER).close()
     seconds = median_of(lambda: pw.evaluate(**PAPER).overall, bench.repeats(21))
-    yield {"work": "pw.evaluate, three items", "s": seconds, "at most": 0.1}
+    yield {"work": "pw.evaluate, three items", "s": seconds, "at most": 0.05}
 
 
 def stored_run(bench: Bench, folder: Path, items: int) -> Iterator[dict[str, Any]]:

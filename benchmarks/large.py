@@ -65,12 +65,12 @@ def copy(connection: Any, query: str, path: Path) -> None:
         connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
 
 
-def evaluate(ideal: str, actual: str, repeats: int) -> dict[str, Any]:
+def evaluate(ideal: str, actual: str, repeats: int, memory_limit: str | None = None) -> dict[str, Any]:
     """Time a whole evaluation with validation."""
     import pointwise as pw
 
     def work() -> None:
-        with pw.evaluate(ideal=ideal, actual=actual) as evaluation:
+        with pw.evaluate(ideal=ideal, actual=actual, memory_limit=memory_limit) as evaluation:
             values.update(evaluation.overall.values)
 
     values: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def large_truth(bench: Bench, path: dict[str, str], options: argparse.Namespace)
     polars = bench.in_process(run_polars, *pair, repeats)
     items = bench.in_process(write_items, *pair, "2GB", bench.repeats(3))
     return [
-        row(case, ours, "DuckDB: bare join with a sum", bare, 1.5),
+        row(case, ours, "DuckDB: bare join with a sum", bare, 2.0),
         row(case, ours, "DuckDB: join, cells, margins by hand", manual),
         row(case, ours, "Polars: join, cells, margins by hand", polars),
         row("its items with metrics, written under 2 GB", items, "the evaluation", ours),
@@ -209,19 +209,16 @@ def other_shapes(bench: Bench, path: dict[str, str], options: argparse.Namespace
 STEPS: dict[tuple[str, str], tuple[str, ...]] = {
     # What an engine's verb computes in a phase of the work; the last name stands for all later calls.
     ("reading", "collect"): ("reading, counting rows",),
-    ("aligning", "checkpoint"): ("aligning: the join, held", "cross-tabulating: the cells, held"),
+    ("aligning", "checkpoint"): ("aligning: the pairs of clusters, from the join, held",),
     ("aligning", "collect"): ("tallying, checking",),
     ("cross-tabulating", "checkpoint"): ("margins: the cells with them, held",),
     ("cross-tabulating", "collect"): ("tallying, checking",),
     ("averaging", "collect"): ("overall metrics",),
 }
 BY_HAND = {
-    "aligning: the join, held": """
-        CREATE TEMP TABLE items AS
-        SELECT item, i.cluster AS h, a.cluster AS j FROM '{}' i JOIN '{}' a USING (item)
-    """,
-    "cross-tabulating: the cells, held": """
-        CREATE TEMP TABLE cells AS SELECT h, j, count(*) AS tp FROM items GROUP BY ALL
+    "aligning: the pairs of clusters, from the join, held": """
+        CREATE TEMP TABLE cells AS SELECT i.cluster AS h, a.cluster AS j, count(*) AS tp
+        FROM '{}' i JOIN '{}' a USING (item) GROUP BY ALL
     """,
     "margins: the cells with them, held": """
         CREATE TEMP TABLE margins AS SELECT * FROM cells
