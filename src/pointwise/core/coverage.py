@@ -29,7 +29,7 @@ from pointwise.columns import (
 from pointwise.core import alignment
 from pointwise.core.common import Common
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, only_row, total
+from pointwise.engines.queries import count, count_each, only_row, total
 from pointwise.engines.turns import LateProperty, later
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.reading import Inputs
@@ -195,7 +195,9 @@ class Scope:
         self.common.files.check()
         counts, pairs = self.common.counts, self.common.all_pairs
         outside_items, outside_weight = self._outside
-        is_ideal = pairs.filter(~nw.col(IDEAL).is_null())
+        ideal, common = pairs.filter(~nw.col(IDEAL).is_null()), alignment.common_items(pairs)
+        sides = [_grouped(ideal, IDEAL), _grouped(common, IDEAL), _grouped(common, ACTUAL)]
+        ideal_clusters, ideal_touched, actual_touched = count_each(sides, self.engine)
         return Coverage(
             ideal_items=self.inputs.rows[0],
             actual_items=self.inputs.rows[1],
@@ -208,13 +210,14 @@ class Scope:
             missing_weight=counts.missing_weight,
             outside_weight=outside_weight,
             least_precision=self._least_precision(),
-            ideal_clusters=_distinct(is_ideal, IDEAL, self.engine),
-            ideal_clusters_touched=_distinct(alignment.common_items(pairs), IDEAL, self.engine),
-            actual_clusters_touched=_distinct(alignment.common_items(pairs), ACTUAL, self.engine),
-            _count_actual_clusters=later(
-                self.engine, lambda: _distinct(self.inputs.actual.frame, CLUSTER, self.engine)
-            ),
+            ideal_clusters=ideal_clusters,
+            ideal_clusters_touched=ideal_touched,
+            actual_clusters_touched=actual_touched,
+            _count_actual_clusters=later(self.engine, self._count_actual_clusters),
         )
+
+    def _count_actual_clusters(self) -> int:
+        return count(_grouped(self.inputs.actual.frame, CLUSTER), self.engine)
 
     @cached_property
     def _outside(self) -> tuple[int, float | None]:
@@ -256,7 +259,7 @@ class Scope:
         rows = joined.with_columns(actual.alias(_FULL)).with_columns(
             (nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED)
         )
-        return total(rows, _SHARED, self.engine) / total(self.cells, TP, self.engine)
+        return total(rows, _SHARED, self.engine) / self.common.totals.weight
 
     def _full_clusters(self) -> nw.LazyFrame:
         """Weigh the actual clusters with all of their members."""
@@ -282,5 +285,6 @@ def _plus(a: float, b: float | None) -> float | None:
     return None if b is None else a + b
 
 
-def _distinct(frame: nw.LazyFrame, column: str, engine: Engine) -> int:
-    return count(frame.group_by(column).agg(nw.len().alias("_rows")), engine)
+def _grouped(frame: nw.LazyFrame, column: str) -> nw.LazyFrame:
+    """Return a row for every value of a column."""
+    return frame.group_by(column).agg(nw.len().alias("_rows"))

@@ -28,7 +28,14 @@ from pointwise.inputs.tables import (
     open_source,
     require,
 )
-from pointwise.inputs.unassigned import FILL_IN, assign, check_unassigned, check_unnamed_labels, reserved_ids
+from pointwise.inputs.unassigned import (
+    FILL_IN,
+    assign,
+    check_all_unassigned,
+    check_unassigned,
+    check_unnamed_labels,
+    reserved_ids,
+)
 from pointwise.text.values import listed, short
 
 
@@ -245,15 +252,17 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
     """Match the ids of all tables, and apply the policies for items without a cluster; count the rows."""
     matched = dict(zip(tables, _match(engine, list(tables.values())), strict=True))
     counted = check_tables([matched[side] for side in options.sides], engine)
-    rows = dict(zip(options.sides, counted, strict=True))
+    rows, assigned = dict(zip(options.sides, counted, strict=True)), []
     for side in options.sides:
         policy = options.unassigned_policy(side)
         if side == options.sides[1] and options.missing == "singleton":
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         check_unnamed_labels(matched[side], policy, engine)
         matched[side], offending = assign(matched[side], policy)
-        check_unassigned(tables[side], offending, engine, policy=policy.policy)
-        if policy.policy == "drop":
+        assigned.append((tables[side], offending, policy.policy))
+    check_all_unassigned(assigned, engine)
+    for side in options.sides:
+        if options.unassigned_policy(side).policy == "drop":
             rows[side] = check_tables([matched[side]], engine)[0]
     return matched, rows
 

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import CLUSTER, ITEM
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples
+from pointwise.engines.queries import count, count_each, examples
 from pointwise.errors import InputError, MissingValueError, UsageError
 from pointwise.inputs.options import UnassignedPolicy
 from pointwise.inputs.tables import Table
@@ -106,14 +106,28 @@ def check_unassigned(
     table: Table, offending: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
 ) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
-    found = 0 if offending is None else count(offending, engine)
-    if offending is None or not found:
-        return
+    check_all_unassigned([(table, offending, policy)], engine, advice=advice)
+
+
+def check_all_unassigned(
+    tables: Sequence[tuple[Table, nw.LazyFrame | None, str]], engine: Engine, *, advice: str = CHOOSE_POLICY
+) -> None:
+    """Do the same for several tables with their offending rows and policies, in one query."""
+    asked = [(table, offending, policy) for table, offending, policy in tables if offending is not None]
+    found = count_each([offending for _, offending, _ in asked], engine)
+    for (table, offending, policy), number in zip(asked, found, strict=True):
+        if number:
+            raise _refusal(table, offending, number, engine, policy=policy, advice=advice)
+
+
+def _refusal(
+    table: Table, offending: nw.LazyFrame, found: int, engine: Engine, *, policy: str, advice: str
+) -> InputError:
     where = f"the {table.role} ({table.source.name})"
     rows = format_count(found, "row")
     if policy == "error":
-        raise MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offending, engine)}. {advice}")
-    raise InputError(
+        return MissingValueError(f"{rows} without a cluster in {where}, e.g. {examples(offending, engine)}. {advice}")
+    return InputError(
         f"{rows} in {where} with a cluster id that the chosen policy makes up itself, e.g. "
         f"{examples(offending, engine, CLUSTER)}. Rename these clusters."
     )
