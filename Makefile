@@ -11,7 +11,7 @@ demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
-	$(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist loadfile
+	$(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist worksteal
 	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal
 	$(BIN)/python -m pytest -m cluster
 

@@ -3,14 +3,18 @@
     python benchmarks/spark.py [--items 20e6] [--repeats 3] [--folder DIR] [--kill]
 
 Times are medians of the repeats. With `--kill`, an executor process is killed in the middle of another evaluation,
-whose result must be the same. Writes `benchmarks/results/spark.*`.
+whose result must be the same. Then three items are evaluated on a local session with Spark's own settings, step by
+step, with the jobs that each step starts; `--items 0` measures only that. Writes `benchmarks/results/spark.*` and
+`spark_jobs.*`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -155,6 +159,57 @@ def kill_in_the_middle(session: Any, folder: Path, items: int, row: dict[str, An
     }
 
 
+LOCAL = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+SCHEMAS = {"ideal": "item string, cluster string", "weights": "item string, weight double"}
+ROWS = {
+    "ideal": [("i1", "a"), ("i2", "a"), ("i3", "b")],
+    "actual": [("i1", "x"), ("i2", "y"), ("i3", "x")],
+    "weights": [("i1", 1.0), ("i2", 2.0), ("i3", 3.0)],
+}
+
+
+def step_by_step(session: Any) -> dict[str, tuple[int, float]]:
+    """Evaluate three items; return the number of jobs and the seconds of every step."""
+    import pointwise as pw
+
+    schemas = SCHEMAS | {"actual": SCHEMAS["ideal"]}
+    frames = {name: session.createDataFrame(rows, schemas[name]) for name, rows in ROWS.items()}
+    tracker, found = session.sparkContext.statusTracker(), {}
+    held: dict[str, Any] = {}
+    steps = {
+        "pw.evaluate": lambda: held.update(e=pw.evaluate(**frames)),
+        "overall": lambda: held["e"].overall,
+        "intervals": lambda: held["e"].overall.intervals,
+        "coverage": lambda: held["e"].coverage,
+        "by_slice": lambda: held["e"].by_slice("ideal_cluster_size").to_arrow(),
+        "by_item": lambda: held["e"].by_item().to_arrow(),
+        "mistakes": lambda: held["e"].mistakes(20),
+    }
+    for name, work in steps.items():
+        jobs, start = len(tracker.getJobIdsForGroup(None)), time.perf_counter()
+        work()
+        seconds = time.perf_counter() - start
+        found[name] = len(tracker.getJobIdsForGroup(None)) - jobs, seconds
+    held["e"].close()
+    return found
+
+
+def small(repeats: int) -> list[dict[str, Any]]:
+    """Evaluate three items on a local session that is warm."""
+    from pointwise.engines import start_spark
+
+    session = start_spark(master="local[2]", conf=LOCAL).session
+    session.sparkContext.setLogLevel("OFF")
+    runs = [step_by_step(session) for _ in range(2 + repeats)][2:]
+    session.stop()
+    rows = [
+        {"step": step, "jobs": runs[-1][step][0], "s": statistics.median(run[step][1] for run in runs)}
+        for step in runs[0]
+    ]
+    both = sum(row["jobs"] for row in rows[:2]), sum(row["s"] for row in rows[:2])
+    return [*rows, {"step": "pw.evaluate and overall", "jobs": both[0], "s": both[1], "at most s": 1.5}]
+
+
 def main() -> None:
     """Start a cluster, generate the data where it is missing, measure, and write the table."""
     parser = arguments(__doc__)
@@ -163,11 +218,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to keep the generated files")
     parser.add_argument("--kill", action="store_true", help="kill an executor in the middle of an evaluation")
     options = parser.parse_args()
-    bench, items = Bench.told_by(options), options.items
+    bench = Bench.told_by(options)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if options.items:
+        on_cluster(bench, options)
+    bench.save("spark_jobs", "Three items on Spark", small(bench.repeats(5)), packages=["pyspark"])
 
+
+def on_cluster(bench: Bench, options: argparse.Namespace) -> None:
+    """Measure both cases on a cluster of two executors."""
     from pointwise.engines import start_spark
 
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    items = options.items
     session = start_spark(master=MASTER, conf=CONF).session
     session.sparkContext.setLogLevel("OFF")
     with tempfile.TemporaryDirectory() as temporary:

@@ -35,7 +35,7 @@ TABLES = {
     "labels.py": ["labels"],
     "links.py": ["sweep", "links"],
     "saving.py": [],
-    "spark.py": ["spark"],
+    "spark.py": ["spark", "spark_jobs"],
 }
 
 

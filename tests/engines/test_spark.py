@@ -168,6 +168,20 @@ def test_command_line(tmp_path, capsys):
     assert "add --engine spark" in capsys.readouterr().err
 
 
+def test_spark_submit_runs_the_command_line(tmp_path):
+    for name, clusters in {"ideal": "aab", "actual": "xyx"}.items():
+        rows = "".join(f"i{n},{cluster}\n" for n, cluster in enumerate(clusters))
+        (tmp_path / f"{name}.csv").write_text(f"item,cluster\n{rows}", encoding="utf-8")
+    submit = Path(sys.executable).with_name("spark-submit")
+    settings = [word for key, value in ONE_PROCESS.items() for word in ("--conf", f"{key}={value}")]
+    words = ["evaluate", tmp_path / "ideal.csv", tmp_path / "actual.csv", "--engine", "spark", "--format", "json"]
+    command = [submit, "--master", "local[1]", *settings, Path(pw.__file__).with_name("__main__.py"), *words]
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["overall"]["precision"] == pytest.approx(2 / 3)
+
+
 def test_notebook_code_of_the_guide(spark, frames, tmp_path, capsys):
     page = Path(__file__).parents[2] / "docs" / "on-spark.md"
     code = re.search(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[1]

@@ -234,7 +234,7 @@ def test_large_arrays_agree_with_themselves_by_item(clusters):
         assert overall[name] == close(np.average(by_item[name], weights=weight))
 
 
-def test_hashing_settles_values_that_meet_in_a_slot():
+def test_sparse_integers_get_codes_of_their_own():
     random = np.random.default_rng(5)
     values = random.integers(-(2**63), 2**63 - 1, 3000)
     labelled = values[random.integers(0, 3000, 9000)]

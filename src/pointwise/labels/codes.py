@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,14 +17,8 @@ Integers = NDArray[np.int64]
 BLOCK = 1 << 13
 """Rows worked on at a time, so that what is computed in between stays in the processor's cache."""
 
-_WORDS = {"U": np.uint32, "S": np.uint8, "i": np.uint64, "u": np.uint64}
-"""What an array of each kind is made of."""
-
 _WIDTH = 8
 """Bytes of the integers that codes are made of."""
-
-_LEAST_BITS = 14
-"""Size of the smallest hash table: one that fits the cache, with room enough that few values meet."""
 
 _SPARSE = 4
 """Integers are codes themselves if they span at most this many times their number."""
@@ -214,67 +206,13 @@ def _encode_dictionary(column: Any) -> Codes:
 
 
 def _encode_by_hash(array: NDArray[Any]) -> Codes:
-    """Number distinct values of a fixed width.
+    """Number distinct values of a fixed width, with Arrow's hash table, which reads the array where it lies."""
+    import pyarrow as pa
 
-    Every item gets the position of an equal one as its representative; these are then numbered from 0 up.
-    Values are compared, so no two different ones get the same code.
-    """
-    chosen = _representatives(array)
-    is_chosen = np.zeros(len(array), dtype=np.bool_)
-    is_chosen[chosen] = True
-    distinct = np.flatnonzero(is_chosen)
-    number = np.empty(len(array), dtype=np.int64)  # not zeroed: only positions that were chosen are read
-    number[distinct] = np.arange(len(distinct))
-    return Codes(number[chosen], len(distinct))
-
-
-def _representatives(array: NDArray[Any]) -> Integers:
-    """Find for every item the position of one that is equal to it, the same for all equal ones."""
-    chosen, is_settled = _settle(array, 0)
-    for attempt in itertools.count(1):
-        pending = np.flatnonzero(~is_settled)
-        if not len(pending):
-            break
-        among, settled = _settle(array[pending], attempt)
-        chosen[pending] = pending[among]
-        is_settled[pending] = settled
-    return chosen
-
-
-def _settle(array: NDArray[Any], attempt: int) -> tuple[Integers, NDArray[np.bool_]]:
-    """Let the last item in every slot of a hash table represent the slot, and tell for whom that is right.
-
-    Different values that share a slot are left to the next attempt, which hashes in another way.
-    """
-    slots, size = _hash(array, attempt)
-    table = np.empty(size, dtype=np.int64)  # not zeroed: only slots that were written are read
-    table[slots] = np.arange(len(array))
-    chosen = table[slots]
-    is_settled = np.empty(len(array), dtype=np.bool_)
-    for part in blocks(len(array)):
-        np.equal(array[part], array.take(chosen[part]), out=is_settled[part])
-    return chosen, is_settled
-
-
-def _hash(array: NDArray[Any], attempt: int) -> tuple[Integers, int]:
-    """Give every value a slot in a table that has more slots than there are items (multilinear hashing)."""
-    bits = max(len(array).bit_length(), _LEAST_BITS)
-    words = array.view(_WORDS[array.dtype.kind]).reshape(len(array), -1)
-    factors = _factors(words.shape[1], attempt)
-    if len(factors) == 1:
-        slots = words[:, 0] * factors
-    else:
-        slots = np.empty(len(array), dtype=np.uint64)
-        for part in blocks(len(array)):
-            np.matmul(words[part], factors, out=slots[part])
-    slots >>= np.uint64(64 - bits)
-    return slots.view(np.int64), 1 << bits
-
-
-@lru_cache(maxsize=64)
-def _factors(width: int, attempt: int) -> NDArray[np.uint64]:
-    random = np.random.default_rng((width, attempt))
-    return random.integers(0, 2**64, width, dtype=np.uint64) | np.uint64(1)
+    kind = pa.int64() if array.dtype.kind in "iu" else pa.binary(array.dtype.itemsize)
+    encoded = pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)]).dictionary_encode()
+    codes = np.frombuffer(encoded.indices.buffers()[1], np.int32, len(array))
+    return Codes(codes.astype(np.int64), len(encoded.dictionary))
 
 
 def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
