@@ -71,6 +71,13 @@ class ClusterComparison(Result):
         parts: The parts, at most so many as were asked for.
         number: How many parts there are.
         shown: What is shown of the examples.
+
+    Example:
+        >>> import pointwise as pw
+        >>> variants = {"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=variants)
+        >>> [part.clusters for part in comparison.explain(ideal_cluster=0).parts]
+        [{'old': 0, 'new': 0}, {'old': 1, 'new': 0}]
     """
 
     key: Any
@@ -138,6 +145,13 @@ class ItemComparison(Result):
     Args:
         key: The item.
         variants: What it sees in each variant, by name; a variant without it is left out.
+
+    Example:
+        >>> import pointwise as pw
+        >>> variants = {"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=variants)
+        >>> [seen.metrics["recall"] for seen in comparison.explain(item="i1").variants.values()]
+        [0.5, 1.0]
     """
 
     key: Any

@@ -42,7 +42,13 @@ _ORDER = "_order"
 
 @dataclass(frozen=True, repr=False)
 class Related(MetricTable):
-    """The metrics of other families, one row each; `related["pair_f1"]` is one of the values."""
+    """The metrics of other families, one row each; `related["pair_f1"]` is one of the values.
+
+    Example:
+        >>> import pointwise as pw
+        >>> pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i2", "i3"]]).related()["pair_f1"]
+        0.5
+    """
 
     def __getitem__(self, metric: str) -> float:
         """Return the value of a metric; NaN where it is undefined."""
