@@ -21,6 +21,7 @@ TINY = {
     "large.py": ["--smoke", "--items", "1e4", "--truth", "1000", "--both", "1e4"],
     "intervals.py": ["--repeats", "3", "--clusters", "50"],
     "diff.py": ["--smoke", "--repeats", "2", "--releases", "1", "--items", "500", "--large", "1000"],
+    "explorer.py": ["--smoke", "--items", "2000", "--looks", "2"],
     "labels.py": ["--smoke", "--largest", "1000"],
     "links.py": ["--smoke", "--items", "1000", "--links", "3000", "--thresholds", "5", "--clustered", "3000"],
     "saving.py": ["--items", "1000"],
@@ -32,6 +33,7 @@ TABLES = {
     "large.py": ["large", "profile"],
     "intervals.py": [],  # its table stands on another page
     "diff.py": ["diff_needed", "diff_coverage", "diff_large"],
+    "explorer.py": [],  # is measured on demand: the targets are those of a hundred million items
     "labels.py": ["labels"],
     "links.py": ["sweep", "links"],
     "saving.py": [],

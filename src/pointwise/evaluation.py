@@ -450,16 +450,17 @@ class Evaluation:
         """
         return tabulate_related(self.evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
-    def with_attributes(self, attributes: Any, *, item: Columns | None = None) -> Evaluation:
+    def with_attributes(self, attributes: Any, *, item: Columns | None = None, verify: bool = True) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.
 
         Args:
             attributes: A table of items and what is known about them, of any kind that `evaluate` reads.
             item: Its column or columns that identify an item; by default as in the other tables.
+            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
         """
         options = self.options if item is None else replace(self.options, item={"attributes": item})
         table = read_attributes(self.evidence.engine, attributes, options=options, sources=self.sources)
-        evidence = self.evidence.with_attributes(table)
+        evidence = self.evidence.with_attributes(table, verify=verify)
         sources = {**self.sources, table.role: table.source}
         return replace(self, evidence=evidence, sources=sources)
 

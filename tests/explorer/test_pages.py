@@ -21,7 +21,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.explorer.jobs import CancelledError, Job, Jobs
 from pointwise.explorer.urls import decode, encode, link, read_path
 from pointwise.text.values import format_metric
-from visiting import visiting
+from visiting import SAME_ORIGIN, visiting
 
 RUN = "releases/2021"
 ODD = 'it\'s an "odd" name'
@@ -330,3 +330,26 @@ def test_work_that_was_cancelled_says_so_and_starts_anew():
     assert isinstance(job.future.exception(), CancelledError)
     assert jobs.start("key", lambda _: "anew").future.result(60) == "anew"
     jobs.close()
+
+
+def test_a_wrong_truth_is_noted_for_review(tmp_path: Path):
+    pw.evaluate(ideal={"a": "<x>", "b": "<x>"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    with visiting(tmp_path) as opened:
+        assert "The truth is wrong here" in page(opened, "run", "run", "mistakes")
+        form = {"side": "ideal", "cluster": "<x>", "note": "two people\nof one name"}
+        answer = opened.post("/run/run/review", data=form, headers=SAME_ORIGIN)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/review")
+        (row,) = data(opened, "review")["rows"]
+        assert {name: row[name] for name in form} == form
+        assert link("run", "run", "cluster", "ideal", "<x>") in page(opened, "review")
+        assert opened.post("/run/run/review", data={"side": "up"}, headers=SAME_ORIGIN).status_code == 404
+        assert opened.post("/run/none/review", data=form, headers=SAME_ORIGIN).status_code == 404
+        assert "1 noted" in page(opened)
+    assert len((tmp_path / "review.jsonl").read_text().splitlines()) == 1
+
+
+def test_the_report_of_a_run_is_handed_out_as_a_file(client: TestClient):
+    answer = client.get(link("run", RUN, "report"))
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert "pointwise report" in answer.text

@@ -175,8 +175,12 @@ class Evidence:
         check_repeats(table, self.engine, among=items.select(ITEM))
         return items.join(table.frame, on=ITEM, how="left")
 
-    def with_attributes(self, table: Table) -> Evidence:
+    def with_attributes(self, table: Table, *, verify: bool = True) -> Evidence:
         """Return the same evidence with another table to take slice columns from, which win over those carried.
+
+        Args:
+            table: The table.
+            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
 
         Raises:
             IdTypeError: Items are integers here and text there.
@@ -188,7 +192,7 @@ class Evidence:
                 raise IdTypeError("Items are integers in the evaluation and text in the attributes.")
             items = items.with_columns(nw.col(ITEM).cast(nw.String))
         other = with_columns(table, (), self.engine, like=items)
-        if not count(items.select(ITEM).join(other.frame, on=ITEM, how="inner").head(1), self.engine):
+        if verify and not count(items.select(ITEM).join(other.frame, on=ITEM, how="inner").head(1), self.engine):
             raise NoCommonItemsError(
                 f"The attributes contain none of the items. Their items are {examples(other.frame, self.engine)}; "
                 f"those of the evaluation are {examples(items, self.engine)}."

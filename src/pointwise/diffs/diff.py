@@ -258,11 +258,17 @@ class Diff:
             confidence=confidence,
         )
 
-    def with_attributes(self, attributes: Any) -> Diff:
-        """Return the same diff with another table of attributes, to slice by its columns and to show to judges."""
+    def with_attributes(self, attributes: Any, *, verify: bool = True) -> Diff:
+        """Return the same diff with another table of attributes, to slice by its columns and to show to judges.
+
+        Args:
+            attributes: A table of items and what is known about them, of any kind that `diff` reads.
+            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
+        """
         table = read_attributes(self.engine, attributes, options=self.options, sources=self.sources)
         sources = {**self.sources, table.role: table.source}
-        return replace(self, evidence=self.evidence.with_attributes(table), sources=sources)
+        evidence = self.evidence.with_attributes(table, verify=verify)
+        return replace(self, evidence=evidence, sources=sources)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Store the diff as a folder that `load_diff` reads, with the metrics and attributes of every item.

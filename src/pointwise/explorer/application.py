@@ -56,6 +56,7 @@ class Body:
     content: str
     media: str
     status: int = 200
+    filename: str = ""  # under which a browser keeps it instead of showing it
 
 
 class Application:
@@ -155,6 +156,8 @@ class Application:
             return Body(as_json(_finite(facts)), "application/json", page.status)
         if chosen == "csv":
             return Body(as_csv(page.rows, page.columns, is_guarded=True), "text/csv", page.status)
+        if page.download:
+            return Body(page.download, "text/html", page.status, "report.html")
         return Body(self._draw(page, path, query), "text/html", page.status)
 
     def _draw(self, page: Page, path: str = "", query: str = "") -> str:
@@ -180,7 +183,8 @@ class Application:
         return Body(self._draw(Page(str(missing), "error.html", content, [("Overview", "/")])), "text/html", code)
 
     def _send(self, body: Body) -> Response:
-        return Response(body.content, body.status, media_type=body.media)
+        kept = {"content-disposition": f'attachment; filename="{body.filename}"'} if body.filename else None
+        return Response(body.content, body.status, kept, body.media)
 
     def _asset(self, name: str) -> Response:
         if name not in self._static:

@@ -20,7 +20,6 @@ from pointwise.explorer.records import LETTERS, columns_of, differs, find_usual,
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
-from pointwise.pages.excerpts import hold
 from pointwise.pages.grids import Grid, Head, Line, Value, write
 from pointwise.text.values import format_count, format_metric, format_weight
 
@@ -57,8 +56,8 @@ def side_of(text: str) -> str:
 def show_clusters(visit: Visit) -> Page:
     """List the clusters of one side, those that cost most first."""
     name, kind = visit.parts
-    side, evaluation = side_of(kind), visit.evaluation()
-    table = hold(evaluation.by_ideal_cluster() if side == IDEAL else evaluation.by_actual_cluster())
+    side = side_of(kind)
+    table = visit.sorted_run().clusters(side)
     if visit["where"]:
         table = table.where(visit["where"])
     order = read_order(visit["sort"], table, default=f"-{COST if COST in table.columns else WEIGHT}")

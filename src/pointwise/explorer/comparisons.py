@@ -8,7 +8,7 @@ from typing import Any
 from pointwise.columns import ACTUAL, BASELINE, EXPERIMENT, IDEAL, ITEM, VARIANT, WEIGHT, Column, Kind, keys
 from pointwise.comparison.comparison import Comparison
 from pointwise.errors import NotFoundError
-from pointwise.explorer.listing import make_listing, read_order, take
+from pointwise.explorer.listing import make_listing, read_order, say_notes, take
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.text.values import format_count
@@ -42,7 +42,7 @@ def show_comparison(visit: Visit) -> Page:
         **pair,
         "notes": [*comparison.notes],
         "variants": make_listing("variants", "Variants", variants.describe(), variants.to_dicts(), links=run_links),
-        "deltas": make_listing("deltas", deltas.title, deltas.describe(), rows, note="; ".join(deltas.notes_on(rows))),
+        "deltas": make_listing("deltas", deltas.title, deltas.describe(), rows, note=say_notes(deltas, rows)),
         "changes": make_listing(
             "changes", "What happened to the ideal clusters", changes.describe(), changes.to_dicts(), links=change_links
         ),
@@ -82,8 +82,7 @@ def _slices(comparison: Comparison, pair: Mapping[str, str]) -> Any:
     rows = table.to_dicts()
     shown = rows[:_SHOWN]
     cut = [f"The first {_SHOWN} of {format_count(len(rows), 'row')}"] if len(rows) > _SHOWN else []
-    note = "; ".join([*cut, *table.notes_on(shown)])
-    return make_listing("slices", table.title, table.describe(), shown, note=note)
+    return make_listing("slices", table.title, table.describe(), shown, note=say_notes(table, shown, *cut))
 
 
 def show_changes(visit: Visit) -> Page:

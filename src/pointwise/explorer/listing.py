@@ -156,3 +156,9 @@ def _direction(column: Column, order: Order) -> str:
 
 def _linked(value: Value, address: Callable[[Row], str] | None, row: Row) -> Value:
     return value if address is None else replace(value, href=address(row))
+
+
+def say_notes(table: MetricTable, rows: Sequence[Row], *more: str) -> str:
+    """Say what to know when reading a page of a table, where intervals stand below their values."""
+    notes = [note.replace("[low, high]: the", "Below a value: its") for note in table.notes_on(rows)]
+    return "; ".join([*more, *notes])

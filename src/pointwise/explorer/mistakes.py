@@ -32,6 +32,8 @@ class Card:
     """A mistake with its records."""
 
     kind: str
+    side: str
+    cluster: str
     heading: str
     cost: str
     share: str
@@ -55,6 +57,7 @@ def show_mistakes(visit: Visit) -> Page:
         "rest": list(_rest(found)),
         "more": link("run", name, "mistakes", kind=visit["kind"], all=1) if len(found) == limit == _SHOWN else "",
         "has_records": bool(columns),
+        "review": link("run", name, "review"),
     }
     facts = {"run": name, "kind": kind, "rates": dict(found.rates)}
     trail = run_trail(name)
@@ -70,6 +73,8 @@ def _cards(name: str, found: Mistakes) -> Iterator[Card]:
         ]
         yield Card(
             mistake.kind,
+            mistake.side,
+            str(mistake.cluster),
             mistake.heading,
             format_metric(mistake.cost),
             format_share(mistake.share),

@@ -11,6 +11,7 @@ from pointwise.columns import Column, Kind
 from pointwise.engines import start_engine
 from pointwise.errors import PointwiseError
 from pointwise.explorer.listing import make_listing
+from pointwise.explorer.review import read_notes
 from pointwise.explorer.shelf import Stored
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.sparks import Spark, draw_spark
@@ -38,6 +39,7 @@ def show_overview(visit: Visit) -> Page:
         "sparks": list(_sparks(runs, run_rows)),
         "comparisons": _comparisons(compared),
         "diffs": _grid("diffs", "Diffs", diffs, diff_rows, "diff"),
+        "notes": len(read_notes(top)),
         "problems": _problems([*run_rows, *diff_rows, *compared]),
     }
     facts = {"folder": str(top), "comparisons": compared, "diffs": diff_rows}

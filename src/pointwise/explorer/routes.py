@@ -18,7 +18,8 @@ from pointwise.explorer.items import show_elsewhere, show_item, show_items
 from pointwise.explorer.judging import answer_question, decide, show_cases, show_estimates, show_question
 from pointwise.explorer.mistakes import show_mistakes
 from pointwise.explorer.overview import show_overview
-from pointwise.explorer.runs import show_run
+from pointwise.explorer.review import note_wrong_truth, show_review
+from pointwise.explorer.runs import show_report, show_run
 from pointwise.explorer.search import show_search
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.slices import show_slices
@@ -58,7 +59,9 @@ def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str,
 ROUTES = (
     Route((), show_overview),
     Route(("search",), show_search),
+    Route(("review",), show_review),
     Route(("run", None), show_run, RUN),
+    Route(("run", None, "report"), show_report, RUN),
     Route(("run", None, "slices"), show_slices, RUN),
     Route(("run", None, "clusters", None), show_clusters, RUN),
     Route(("run", None, "cluster", None, None), show_cluster, RUN),
@@ -81,6 +84,7 @@ ROUTES = (
 )
 
 ACTIONS: tuple[tuple[tuple[str | None, ...], Act], ...] = (
+    (("run", None, "review"), note_wrong_truth),
     (("diff", None, "judge"), answer_question),
     (("diff", None, "adjudicate"), decide),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pointwise.answers.slices import SIZES
@@ -82,6 +84,7 @@ def _links(name: str) -> list[tuple[str, str]]:
         ("Actual clusters", link("run", name, "clusters", "actual")),
         ("Slices", link("run", name, "slices")),
         ("Items", link("run", name, "items")),
+        ("Download the report", link("run", name, "report")),
     ]
 
 
@@ -104,3 +107,11 @@ def _slices(name: str, evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     for spec in evaluation.options.slices[:MOST_SLICINGS]:
         said = spec if isinstance(spec, str) else ",".join(spec)
         yield said, link("run", name, "slices", by=said)
+
+
+def show_report(visit: Visit) -> Page:
+    """Hand out the report of a run, one HTML file that can be sent to others."""
+    name, evaluation = visit.parts[0], visit.evaluation()
+    with tempfile.TemporaryDirectory() as folder:
+        text = evaluation.report(Path(folder) / "report.html", title=name).read_text(encoding="utf-8")
+    return Page(name, "", {}, run_trail(name), download=text)

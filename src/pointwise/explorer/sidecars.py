@@ -15,6 +15,7 @@ from pathlib import Path
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.evidence import Evidence
 from pointwise.engines import Engine, start_engine
@@ -97,7 +98,7 @@ class Sorted:
 
     def __init__(self, evaluation: Evaluation, top: Path, stored: Stored) -> None:
         self.evaluation = evaluation
-        self._place = _place(top, stored)
+        self._stored, self._place = stored, _place(top, stored)
 
     def by(self, column: str) -> Evaluation:
         """Return the same evaluation, in which rows with one value of a column are found at once."""
@@ -126,6 +127,15 @@ class Sorted:
         seen = evidence.engine.checkpoint(nw.concat([members, others.select(*members.collect_schema().names())]))
         return replace(self.evaluation, evidence=replace(evidence, found=seen, cells=cells))
 
+    def clusters(self, side: str) -> MetricTable:
+        """List the clusters of one side as they were stored, so that nobody has to compute them."""
+        is_ideal = side == IDEAL
+        table = self.evaluation.by_ideal_cluster() if is_ideal else self.evaluation.by_actual_cluster()
+        source = self._engine.read(self._stored.path / f"{'ideal' if is_ideal else 'actual'}_clusters.parquet")
+        if not set(table.columns) <= set(source.columns):
+            return table
+        return replace(table, frame=load_own(source, table.columns))
+
     @property
     def _evidence(self) -> Evidence:
         return self.evaluation.evidence
@@ -139,6 +149,8 @@ class Sorted:
         path = _file(self._place, table, column)
         if path.is_symlink() or self._place.is_symlink() or not path.is_file():
             return own
-        names = own.collect_schema().names()
-        source = self._engine.read(path)
-        return load_own(source, names) if set(names) <= set(source.columns) else own
+        wanted, source = dict(own.collect_schema()), self._engine.read(path)
+        if not set(wanted) <= set(source.columns):
+            return own
+        found = load_own(source, list(wanted))
+        return found if dict(found.collect_schema()) == wanted else own  # attributes may have made ids text

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pointwise.comparison.comparison import Comparison, load_comparison
 from pointwise.diffs.diff import Diff, load_diff
@@ -19,6 +19,8 @@ from pointwise.explorer.shelf import Shelf, Stored
 from pointwise.explorer.sidecars import Sorted, prepare
 from pointwise.explorer.sittings import Sittings
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
+
+Known = TypeVar("Known", Evaluation, Diff)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class Site:
         return Shelf(self.top)
 
     @cached_property
+    def verified(self) -> set[Any]:
+        """Versions of what is stored whose items the attributes are known to be about."""
+        return set()
+
+    @cached_property
     def sittings(self) -> Sittings:
         """The judges that are at work."""
         return Sittings()
@@ -67,6 +74,7 @@ class Page:
         facts: What JSON says beside the rows.
         status: Of the answer.
         run: The run that searches are about.
+        download: A whole file to hand out instead of the page.
     """
 
     title: str
@@ -78,6 +86,7 @@ class Page:
     facts: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
     run: str = ""
+    download: str = ""
 
 
 class MissingPageError(PointwiseError):
@@ -121,12 +130,22 @@ class Visit:
 
     def evaluation(self, name: str | None = None) -> Evaluation:
         """Open a run, with the attributes that were given for all."""
-        opened: Evaluation = self._open(self.stored(RUN, name), load)
-        return opened.with_attributes(self.site.attributes) if self.site.attributes else opened
+        stored = self.stored(RUN, name)
+        opened: Evaluation = self._open(stored, load)
+        return self._with_attributes(opened, stored)
 
     def sorted_run(self) -> Sorted:
         """Open the run that the address names, to look up a few of its rows."""
         return Sorted(self.evaluation(), self.site.top, self.stored(RUN))
+
+    def _with_attributes(self, opened: Known, stored: Stored) -> Known:
+        """Give an evaluation or a diff the attributes, which are checked once for every version of it."""
+        if self.site.attributes is None:
+            return opened
+        version = (stored.path, stored.version)
+        known: Known = opened.with_attributes(self.site.attributes, verify=version not in self.site.verified)
+        self.site.verified.add(version)
+        return known
 
     def comparison(self) -> Comparison:
         """Open a comparison."""
@@ -135,8 +154,9 @@ class Visit:
 
     def diff(self) -> Diff:
         """Open a diff, with the attributes that were given for all."""
-        opened: Diff = self._open(self.stored(DIFF), load_diff)
-        return opened.with_attributes(self.site.attributes) if self.site.attributes else opened
+        stored = self.stored(DIFF)
+        opened: Diff = self._open(stored, load_diff)
+        return self._with_attributes(opened, stored)
 
     def _open(self, stored: Stored, loader: Callable[..., Any]) -> Any:
         """Load something with an engine of its own, so that visits neither wait for one another nor cancel others."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pointwise.columns import WEIGHT
-from pointwise.explorer.listing import MOST_ROWS, make_listing
+from pointwise.explorer.listing import MOST_ROWS, make_listing, say_notes
 from pointwise.explorer.runs import run_trail, slice_columns
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
@@ -24,14 +23,14 @@ def show_slices(visit: Visit) -> Page:
     table = evaluation.by_slice(by)
     if visit["where"]:
         table = table.where(visit["where"])
-    rows = table.sort(WEIGHT, descending=True).head(MOST_ROWS).to_dicts() if visit["where"] else table.to_dicts()
+    rows = table.head(MOST_ROWS).to_dicts()
     keys = table.drawn_keys
     links = (
         {keys[0]: lambda row: link("run", name, "items", where=_condition(keys, row))}
         if _is_plain(keys, columns)
         else {}
     )
-    note = "; ".join([*_cut(len(rows)), *table.notes_on(rows)])
+    note = say_notes(table, rows, *_cut(len(rows)))
     content = {
         "by": by,
         "where": visit["where"],
@@ -42,7 +41,7 @@ def show_slices(visit: Visit) -> Page:
             table.title,
             table.describe(),
             rows[:_SHOWN],
-            links=links if _is_plain(keys, columns) else {},
+            links=links,
             note=note,
         ),
         "action": link("run", name, "slices"),
@@ -52,7 +51,9 @@ def show_slices(visit: Visit) -> Page:
 
 
 def _cut(number: int) -> list[str]:
-    return [f"The heaviest {_SHOWN} of {format_count(number, 'slice')}"] if number > _SHOWN else []
+    """Say that not all slices are shown; how many there are is not known above a limit."""
+    least = "at least " if number == MOST_ROWS else ""
+    return [f"The heaviest {_SHOWN} of {least}{format_count(number, 'slice')}"] if number > _SHOWN else []
 
 
 def _is_plain(keys: list[str], columns: list[str]) -> bool:
