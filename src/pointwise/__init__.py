@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from narwhals.stable.v2 import col
 
     from pointwise import charts, datasets, engines, errors, labels
+    from pointwise.answers.discovery import FoundSlices, find_slices
     from pointwise.answers.explanations import ClusterExplanation, Explanation, ItemExplanation, ItemSet
     from pointwise.answers.mistake import Mistake, Part, Rest
     from pointwise.answers.mistakes import Mistakes
@@ -70,6 +71,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Explanation",
+    "FoundSlices",
     "Gate",
     "Impact",
     "Interval",
@@ -112,6 +114,7 @@ __all__ = [
     "engines",
     "errors",
     "evaluate",
+    "find_slices",
     "gate",
     "gate_diff",
     "history",
@@ -149,6 +152,7 @@ _HOMES = {
     "Evaluation": "pointwise.evaluation",
     "Example": "pointwise.answers.records",
     "Explanation": "pointwise.answers.explanations",
+    "FoundSlices": "pointwise.answers.discovery",
     "Gate": "pointwise.gates",
     "Impact": "pointwise.diffs.impact",
     "Interval": "pointwise.uncertainty.intervals",
@@ -191,6 +195,7 @@ _HOMES = {
     "engines": "pointwise",
     "errors": "pointwise",
     "evaluate": "pointwise.evaluation",
+    "find_slices": "pointwise.answers.discovery",
     "gate": "pointwise.gates",
     "gate_diff": "pointwise.gates",
     "history": "pointwise.store.history",

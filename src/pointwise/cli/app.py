@@ -28,6 +28,7 @@ _ORDER = (
     "mistakes",
     "changes",
     "slice",
+    "slices",
     "coverage",
     "compare",
     "distance",

@@ -441,6 +441,38 @@ def slice_run(
         output.put_table(table.worst(worst, limit or SHOWN_ROWS) if worst else table, kind, limit=limit)
 
 
+@app.command("slices")
+def search_slices(
+    run: options.Run,
+    *,
+    find: Annotated[
+        str, typer.Option("--find", metavar="METRIC", help="The metric that is worse in a slice.")
+    ] = "recall",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="COLUMN", help="A column to look at; repeat for several.", show_default="all"),
+    ] = None,
+    attributes: options.Attributes = None,
+    item: options.AttributeItem = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = 10,
+    threads: options.Threads = None,
+    kind: options.FormatOption = Format.table,
+) -> None:
+    """Find the slices of a stored run for which a metric is clearly worse than for all other items.
+
+    Values of columns, bands of numbers and dates, and pairs of columns are tried. Results are conditions for --slice.
+
+    \b
+    Example:
+      pointwise slices runs/monday --find recall
+      pointwise slices runs/monday --find precision --attributes about.parquet --column country --column year
+    """
+    from pointwise.answers.discovery import find_slices
+
+    with opened_with(run, attributes, item, None, threads=threads) as evaluation:
+        output.put_result(find_slices(evaluation, find, columns=columns or None, limit=limit), kind)
+
+
 @app.command()
 def runs(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with stored runs or diffs, at any depth.")],
