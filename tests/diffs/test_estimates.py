@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pointwise as pw
-from pointwise.diffs.estimates import JUDGED, Counted, _pooled_delta, count_answers, estimate_all
+from pointwise.diffs.estimates import JUDGED, Counted, _pooled_delta, count_answers, estimate_all, estimate_recall
 from pointwise.diffs.judgements import Judgements, make_judgement, reuse
-from pointwise.diffs.questions import Question
+from pointwise.diffs.questions import OnSheet, Question
 from pointwise.diffs.shares import wilson
 from pointwise.diffs.strata import Masses
 
@@ -123,6 +123,99 @@ def test_the_expectation_over_all_samples_is_the_exact_value(drawn):
     exact = oracle.lift()
     for name in set(UNBIASED) - SINGLE:
         assert expected[name] == pytest.approx(float(exact[name]), abs=1e-9)
+
+
+def expect(oracle, draws, **facts):
+    """Return the expectation of every estimate over all samples of split pairs."""
+    masses, pairs = masses_of(oracle), oracle.pairs()["split"]
+    whole, expected = sum(pairs.values()), Counter()
+    for sample in product(pairs, repeat=draws):
+        chance = math.prod(pairs[pair] / whole for pair in sample)
+        counted = [
+            Counted(question_of(oracle, "split", pair, number, n), float(oracle.same(*pair)), None)
+            for n, (pair, number) in enumerate(Counter(sample).items())
+        ]
+        for name, estimate in estimate_all(masses, counted, confidence=0.95, **facts).items():
+            expected[name] += float(chance) * (estimate.value or 0.0)
+    return expected
+
+
+@settings(max_examples=15)
+@given(judged_cases(most=4))
+def test_the_expectation_of_the_precision_of_one_clustering_is_exact(drawn):
+    judged, _ = drawn
+    oracle = Oracle(judged.base, {i: i for i in judged.items}, judged.w, judged.truth)
+    if oracle.pairs()["split"]:
+        found = expect(oracle, 2, is_singletons=True)["precision"]
+        assert found == pytest.approx(float(oracle.lift()["precision"]), abs=1e-9)
+
+
+def test_distances_and_iq_approach_the_exact_values_as_questions_are_added():
+    # They weigh answers that were drawn for the rates otherwise, so that few answers are a little off in the mean.
+    base, exp = {"a": 1, "b": 1, "p": 2, "q": 2, "z": 3}, {"a": 1, "b": 2, "p": 3, "q": 4, "z": 2}
+    oracle = Oracle(base, exp, {"a": 1, "b": 1, "p": 1, "q": 1, "z": 9}, {"a": 1, "b": 1, "p": 2, "q": 3, "z": 4})
+    exact = float(oracle.lift()["good_split_distance"])
+    off = [abs(expect(oracle, draws)["good_split_distance"] - exact) for draws in (1, 2, 4, 8)]
+    assert off[0] > off[1] > off[2] > off[3]
+    assert off[3] < off[0] / 4
+
+
+@settings(max_examples=15)
+@given(judged_cases(most=5))
+def test_the_expectation_over_sheets_is_the_exact_pooled_change_of_recall(drawn):
+    oracle, _ = drawn
+    masses, sheets = masses_of(oracle), {}
+    for item in oracle.items:
+        split, stable, merge = oracle.parts(item)
+        parts = [("split", split), ("stable", stable - {item}), ("merge", merge)]
+        if split or merge:
+            sheets[item] = [(part, j) for part, members in parts for j in sorted(members)]
+    if not sheets:
+        return
+    whole, expected = oracle.weigh(sheets), 0.0
+    for sample in product(sheets, repeat=2):
+        counted = [
+            Counted(_on_sheet(oracle, number, item, part, other), float(oracle.same(item, other)), None)
+            for number, item in enumerate(sample)
+            for part, other in sheets[item]
+        ]
+        found = estimate_recall(masses, counted, confidence=0.95)
+        expected += float(math.prod(oracle.w[item] / whole for item in sample)) * found.value
+    assert expected == pytest.approx(float(oracle.lift()["pooled_delta_recall"]), abs=1e-9)
+
+
+def _on_sheet(oracle, number, item, part, other):
+    place = OnSheet(number, part, float(oracle.w[other]), float(oracle.w[item]))
+    return Question(number, 1, "sheet", item, other, 1, 0.0, (0.0, 0.0), place)
+
+
+@settings(max_examples=40)
+@given(judged_cases())
+def test_swapping_the_sides_turns_estimates_around(drawn):
+    oracle, _ = drawn
+    swapped = Oracle(oracle.exp, oracle.base, oracle.w, oracle.truth)
+    here, there = (estimate_all(masses_of(o), everything_asked(o), confidence=0.95) for o in (oracle, swapped))
+    for name, estimate in here.items():
+        other = there[SWAPPED.get(name, name)]
+        sign = -1 if name in TURNED else 1
+        if estimate.value is None:
+            assert other.value is None
+        else:
+            assert estimate.value == pytest.approx(sign * other.value, abs=1e-9)
+
+
+TURNED = {"delta_precision", "symmetric_iq"}
+SWAPPED = {
+    f"{good}_{kind}{ending}": f"{bad}_{other}{ending}"
+    for good, bad in (("good", "bad"), ("bad", "good"))
+    for kind, other, ending in (
+        ("split", "merge", "_rate"),
+        ("merge", "split", "_rate"),
+        ("split", "merge", "_distance"),
+        ("merge", "split", "_distance"),
+        ("distance", "distance", ""),
+    )
+}
 
 
 @settings(max_examples=60)

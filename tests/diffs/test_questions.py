@@ -97,7 +97,8 @@ def test_spark_draws_the_same_questions(spark):
 
     here = worked().questions(40, seed=5)
     there = worked(engine=start_spark(spark)).questions(40, seed=5)
-    assert [(q.a, q.b, q.stratum, q.draws) for q in here] == [(q.a, q.b, q.stratum, q.draws) for q in there]
+    assert here.questions == there.questions  # with their records and contexts
+    assert here.design.checksum == there.design.checksum
 
 
 def test_engines_decide_uniform_numbers_as_python_does():
@@ -179,6 +180,9 @@ def test_errors_say_what_to_do():
     other = pw.diff(baseline=BASE, experiment=EXP)
     with pytest.raises(UsageError, match="drawn for another diff"):
         other.questions(5, after=diff.questions(5))
+    renamed = pw.diff(baseline={i: f"c{c}" for i, c in BASE.items()}, experiment=EXP, weights=WEIGHTS)
+    with pytest.raises(UsageError, match="other names"):
+        renamed.questions(5, after=diff.questions(5))
 
 
 def test_questions_are_stored_with_their_records(tmp_path):

@@ -123,6 +123,7 @@ class Design:
         half_width: Half the width that the interval of the change of precision should have; None if not asked for.
         created: When the first round was drawn, in UTC.
         is_singletons: Whether the experiment has every item alone, so that the precision of the baseline is asked for.
+        checksum: Of the baseline and experiment clusters that were drawn from.
     """
 
     seed: int
@@ -131,6 +132,7 @@ class Design:
     half_width: float | None = None
     created: str = ""
     is_singletons: bool = False
+    checksum: str = ""
 
     @property
     def sizes(self) -> Counter[str]:
@@ -278,12 +280,18 @@ def draw_questions(
         sizes = allocate({s: masses.of(s) * spread for s, spread in spreads.items()}, number, before)
     rounds = (*(after.design.rounds if after is not None else ()), sizes | ({SHEET: sheets} if sheets else {}))
     sampler = Sampler(evidence, seed, len(rounds))
+    checksum = sampler.checksum()
+    if after is not None and after.design.checksum != checksum:
+        raise UsageError(
+            "These questions were drawn for another diff: its clusters have other names. Draw questions for this one; "
+            "answers to the others can be reused."
+        )
     made = _make_questions(sampler.draw(sizes) if sizes else (), len(rounds))
     made += _make_sheets(sampler.draw_sheets(sheets, members), len(rounds), before[SHEET]) if sheets else []
     last = after.questions[-1].number if after is not None else 0
     questions = _with_records(_number(made, seed, len(rounds), last), evidence, seed)
     created = after.design.created if after is not None else now()
-    design = Design(seed, rounds, masses, half_width, created, is_singletons)
+    design = Design(seed, rounds, masses, half_width, created, is_singletons, checksum)
     return Questions((*(after.questions if after is not None else ()), *questions), design)
 
 
@@ -495,7 +503,8 @@ def find_questions(diff: str | os.PathLike[str]) -> Path:
 def _read_design(facts: Mapping[str, Any]) -> Design:
     rounds = tuple(dict(sizes) for sizes in facts["rounds"])
     masses = Masses(**facts["masses"])
-    return Design(facts["seed"], rounds, masses, facts["half_width"], facts["created"], facts["is_singletons"])
+    rest = {name: facts[name] for name in ("seed", "half_width", "created", "is_singletons", "checksum")}
+    return Design(rounds=rounds, masses=masses, **rest)
 
 
 def _check_continues(stored: Questions, new: Questions, folder: Path) -> None:

@@ -7,6 +7,7 @@ rows of that bucket race for the draw.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -197,6 +198,12 @@ class Sampler:
         return self._into_buckets(
             changed.select(IDEAL, ACTUAL, FN, FP, WEIGHT, SQUARES, *_SIZES), _cell_key(), (), _BUCKETS
         )
+
+    def checksum(self) -> str:
+        """Return a checksum of the clusters that a change affects: the same on every engine for the same seed."""
+        sums = self._affected_cells.frame.group_by(_BUCKET).agg(nw.len().alias(_ROWS), nw.col(ITEMS).sum())
+        rows = sorted(tuple(map(int, row.values())) for row in self._engine.collect(sums).to_pylist())
+        return hashlib.md5(repr(rows).encode(), usedforsecurity=False).hexdigest()
 
     def _draw_partners(self, first: Mapping[str, Row], stratum: str) -> dict[str, Row]:
         """Draw the cell of the second item of split or merge pairs: another one of the same cluster, by weight."""
