@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test fuzz check bench bench-billion bench-diff bench-spark browser java screenshot format coverage clean
+.PHONY: demo test fuzz check bench bench-billion bench-diff bench-spark browser java docs screenshot format coverage clean
 
 demo: $(READY)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
@@ -41,6 +41,11 @@ bench: $(READY)  ## Measure speed and memory next to peers and limits; about a q
 bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and half an hour.
 	$(BIN)/python benchmarks/billion.py
 	$(BIN)/python benchmarks/page.py
+
+docs: $(READY)  ## Build the site into build/site; anything that is wrong with it is an error.
+	$(BIN)/python docs/make_metrics.py docs/metrics.md
+	$(BIN)/python -m pointwise.cli.reference docs/cli-reference.md
+	$(BIN)/zensical build --strict --clean
 
 # What the browser tests need. Where it cannot be installed they are skipped, or fail if CI=true.
 browser: $(READY)
@@ -81,5 +86,5 @@ clean:
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[report,spark,explore]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[report,spark,explore]" --group dev --group docs
 	touch $(READY)

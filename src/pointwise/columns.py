@@ -103,7 +103,7 @@ def inside(name: str) -> str:
     Small letters and digits stay, everything else becomes its number between underscores: engines may take capitals
     for small letters, and a dot for a path.
 
-    Example:
+    Examples:
         >>> inside("geo.Country")
         '__pw_geo_2e__43_ountry'
     """
@@ -113,7 +113,7 @@ def inside(name: str) -> str:
 def given_name(column: str) -> str:
     """Return the name that a user gave to a column; a name of ours stays as it is.
 
-    Example:
+    Examples:
         >>> given_name("__pw_geo_2e__43_ountry"), given_name("weight")
         ('geo.Country', 'weight')
     """
@@ -125,7 +125,7 @@ def given_name(column: str) -> str:
 class Kind(StrEnum):
     """What a column holds, which decides how its values are written.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [column.kind.value for column in evaluation.by_item(metrics="recall").describe()][3:6]
@@ -160,7 +160,7 @@ class Column:
         is_given: Whether a user has named it, so that it has another name inside.
         is_spare: Whether a terminal shows it only where there is room enough to break no line.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [column.name for column in evaluation.by_item(metrics="recall").describe()][:3]

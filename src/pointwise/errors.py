@@ -25,7 +25,7 @@ from typing import Any
 class PointwiseError(Exception):
     """Base of all errors that pointwise raises on purpose.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> try:
         ...     pw.evaluate(ideal={"i1": 1}, actual={"i2": 1})
@@ -99,7 +99,7 @@ class NotFoundError(PointwiseError, KeyError):
 class RunError(PointwiseError, OSError):
     """A run cannot be stored, or what is stored is incomplete or was changed.
 
-    Example:
+    Examples:
         >>> import pathlib, tempfile
         >>> import pointwise as pw
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -159,7 +159,7 @@ def evaluate(
     Raises:
         PointwiseError: The inputs do not allow an evaluation; the message says what to do.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]],
         ...                          weights={"i1": 1, "i2": 2, "i3": 3})
@@ -258,7 +258,7 @@ class Evaluation:
         shows_intervals: Whether the overall metrics and the slices show intervals.
         confidence: How often the intervals should contain the true value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> round(evaluation.overall["recall"], 4), evaluation.coverage.common_items
@@ -620,7 +620,7 @@ def load(
         NotFoundError: There is no such folder.
         RunError: It is not a whole run, or one that only a newer pointwise can read.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> import tempfile, pathlib

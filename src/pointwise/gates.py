@@ -45,7 +45,7 @@ class Check:
         low: Lower end of the interval of an estimate.
         high: Upper end.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(check.what, check.held) for check in pw.gate(evaluation, minimum={"recall": 0.5}).checks]
@@ -71,7 +71,7 @@ class Gate(Result):
         checks: What was checked.
         sample: How the ideal clusters of the truth were drawn: values are estimates for all that they stand for.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> pw.gate(evaluation, minimum={"recall": 0.5, "precision": 0.9}).held
@@ -154,7 +154,7 @@ def gate(
         max_coverage_drop: By how much the share of the items may be less than in the baseline.
         max_weight_coverage_drop: By how much the share of the weight may be.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["a", "b"], ["c"]], actual=[["a", "b"], ["c"]])
         >>> pw.gate(evaluation, minimum={"precision": 0.95}).held
@@ -290,7 +290,7 @@ def gate_diff(
         maximum: The greatest value allowed, likewise.
         estimates: What `diff.estimate` says.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
         >>> pw.gate_diff(diff, maximum={"split_rate": 0.1}).held

@@ -35,7 +35,7 @@ _ROW = "_row"
 class Result(ABC):
     """Rows that convert, write and draw themselves.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> result = evaluation.overall

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 class ItemSet:
     """Some items of a set, with the number and weight of all of them.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> evaluation.explain(item="i1").false_negatives.items
@@ -99,7 +99,7 @@ class Explanation(Result):
         metrics: The values of metrics; of a cluster, averaged over its items.
         shown: The metrics that were asked for.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> explanation = evaluation.explain(actual_cluster=0)
@@ -143,7 +143,7 @@ class ItemExplanation(Explanation):
         true_negatives: Everything else.
         heads: What a drawing shows of items.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(row["set"], row["items"]) for row in evaluation.explain(item="i1")][:2]
@@ -235,7 +235,7 @@ class ClusterExplanation(Explanation):
         examples: Items of the first cells, by the cluster on the other side.
         heads: What a drawing shows of them.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(row["actual_cluster"], row["items"]) for row in evaluation.explain(ideal_cluster=0)]

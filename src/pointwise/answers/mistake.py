@@ -25,7 +25,7 @@ class Part:
         weight: Their weight.
         records: Some of the items, with what is known about them.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(part.cluster, part.items) for part in evaluation.mistakes()[0].largest]
@@ -75,7 +75,7 @@ class Mistake:
         parts: How many parts it has; of a pair, two.
         largest: The heaviest parts. Members that the truth does not list come last.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> print(evaluation.mistakes()[0])
@@ -153,7 +153,7 @@ class Mistake:
 class Rest:
     """The mistakes of a rate that are not listed, together.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(rest.rate, rest.count) for rest in evaluation.mistakes(1).rest]

@@ -52,7 +52,7 @@ class Mistakes(Result, Sequence[Mistake]):
         shown: What is shown of the examples beside their ids.
         sample: How the ideal clusters of the truth were drawn: rates, costs and shares are of all they stand for.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(mistake.kind, mistake.cluster) for mistake in evaluation.mistakes()]

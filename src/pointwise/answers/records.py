@@ -24,7 +24,7 @@ Record = Mapping[str, Any]
 class Example:
     """An item that stands for others, with what is known about it.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [example.item for part in evaluation.mistakes()[0].largest for example in part.records]
@@ -125,7 +125,7 @@ class Records(Result):
         rows: The items, each with its clusters, its weight and what is known about it.
         shown: What is known.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(row["item"], row["ideal_cluster"]) for row in evaluation.records(["i1", "i3"])]

@@ -79,7 +79,7 @@ class MetricTable(Result):
         records: Looks up what a drawing shows of the items that are its rows; None if that is nothing.
         heads: The columns of these records in a drawing.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(row["item"], row["recall"]) for row in evaluation.by_item(metrics="recall").sort("item")]
@@ -250,7 +250,7 @@ class Overall(Result):
         _find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
         _sees_all: Finds whether every member of the actual clusters that the truth touches was looked at.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> round(evaluation.overall["recall"], 4)

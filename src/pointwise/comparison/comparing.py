@@ -96,7 +96,7 @@ def compare(
     Raises:
         PointwiseError: The inputs do not allow a comparison; the message says what to do.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]],
         ...                         variants={"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]})

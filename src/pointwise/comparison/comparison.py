@@ -115,7 +115,7 @@ class Comparison:
         notes: What to know before comparing the numbers.
         confidence: How often the intervals should contain the true value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> comparison = pw.compare(
         ...     ideal=[["i1", "i2"], ["i3"]], variants={"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
@@ -662,7 +662,7 @@ def load_comparison(
         NotFoundError: There is no such folder.
         RunError: It is not a comparison, is incomplete or was changed, or only another pointwise can read it.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> comparison = pw.compare(
         ...     ideal=[["i1", "i2"], ["i3"]], variants={"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}

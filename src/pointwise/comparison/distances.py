@@ -71,7 +71,7 @@ def distance(
         header: Whether CSV files begin with the names of their columns.
         engine: As in `evaluate`.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.distance([["i1", "i2"], ["i3"]], [["i1"], ["i2"], ["i3"]])
         0.3333333333333333
@@ -117,7 +117,7 @@ def distance_matrix(
         header: As in `distance`; a mapping where the clusterings differ.
         engine: As in `distance`.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> matrix = pw.distance_matrix({"a": [["i1", "i2"]], "b": [["i1"], ["i2"]], "c": [["i2", "i1"]]})
         >>> matrix["a", "b"], matrix["a", "c"]
@@ -153,7 +153,7 @@ def nearest(clustering: Any, others: Mapping[str, Any], **settings: Any) -> dict
 
     All distances are taken on the items that all of them have. `distance` explains the settings.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.nearest([["i1", "i2"]], {"far": [["i1"], ["i2"]], "near": [["i2", "i1"]]})
         {'near': 0.0, 'far': 0.5}
@@ -173,7 +173,7 @@ class DistanceMatrix(Result):
         items: Number of items that they were compared on.
         by: The distance of sets that was averaged.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> matrix = pw.distance_matrix({"one": [["i1", "i3"], ["i2"]], "other": [["i1", "i2"], ["i3"]]})
         >>> matrix.names, matrix.items

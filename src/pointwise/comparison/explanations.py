@@ -72,7 +72,7 @@ class ClusterComparison(Result):
         number: How many parts there are.
         shown: What is shown of the examples.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> variants = {"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]}
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=variants)
@@ -146,7 +146,7 @@ class ItemComparison(Result):
         key: The item.
         variants: What it sees in each variant, by name; a variant without it is left out.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> variants = {"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]}
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=variants)

@@ -38,7 +38,7 @@ class Confusion:
         tn: Weight outside both clusters.
         arithmetic: How to divide and so on for this kind of value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> matrix = pw.Confusion(tp=1, ideal=2, actual=4, total=6, tn=1)
         >>> matrix.fp, matrix.fn, pw.METRICS["precision"].formula(matrix)

@@ -46,7 +46,7 @@ class Coverage(Result):
     ideal clustering, and so is a share of the weight. *Outside* items are members of the touched actual clusters that
     the truth does not list. A cluster is *touched* if it holds a common item.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> evaluation.coverage.common_items, evaluation.coverage.missing_items, evaluation.coverage.outside_items

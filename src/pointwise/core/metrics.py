@@ -36,7 +36,7 @@ class Metric:
         means: If given, the metric is not averaged over items: it is `formula` applied to the averages of
             these metrics.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.METRICS["recall"].text, pw.METRICS["recall"].better, pw.METRICS["recall"].swapped
         ('TP / (TP + FN)', 'higher', 'precision')
@@ -387,7 +387,7 @@ def metric(
     `c.ratio(a, b)` to divide, `c.sqrt(x)` and `c.minimum(a, b)`. Then the metric works at every level, on
     every engine and for label arrays.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> @pw.metric(summary="share that both clusters hold twice")
         ... def dice(c):

@@ -44,7 +44,7 @@ class People:
 def patentsview() -> PatentsView:
     """Return the paths of the PatentsView files that come with pointwise.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> list(pw.datasets.patentsview().releases)[-1]
         '2022-06-30'
@@ -56,7 +56,7 @@ def patentsview() -> PatentsView:
 def people() -> People:
     """Return the paths of the files about people that come with pointwise.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.datasets.people().records.name
         'records.parquet'

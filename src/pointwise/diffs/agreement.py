@@ -26,7 +26,7 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     Returns:
         None if there is nothing to agree on: no unit with two values, or the same value everywhere.
 
-    Example:
+    Examples:
         >>> krippendorff_alpha([["yes", "yes"], ["no", "no"], ["yes", "no"], ["no", "no"]])
         0.5333333333333333
     """
@@ -51,7 +51,7 @@ def cohen_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
     Returns:
         None if they judged nothing in common, or chance alone would have them agree on everything.
 
-    Example:
+    Examples:
         >>> cohen_kappa([("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15)
         0.4
     """
@@ -79,7 +79,7 @@ class Agreement(Result):
         judges: Of every judge the number of answers, the shares of yes and unsure, the median time of an answer, and
             how often a repeated question got the same answer.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

@@ -75,7 +75,7 @@ class Changes(Result, Sequence[Change]):
         rates: The overall rates that they are part of.
         rest: How many are not listed and what they cost, per rate.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> len(diff.changes())

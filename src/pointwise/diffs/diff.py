@@ -75,7 +75,7 @@ class Diff:
         extent: Which items it is about.
         is_singletons: Whether the experiment has every item alone.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> round(diff.overall["split_rate"], 4)
@@ -353,7 +353,7 @@ def load_diff(
         NotFoundError: There is no such folder.
         RunError: It is not a stored diff, or it cannot be trusted.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
         >>> import tempfile, pathlib

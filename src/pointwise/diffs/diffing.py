@@ -71,7 +71,7 @@ def diff(
         threads: How many cores the engine may use.
         engine: Where to run, as in `evaluate`.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["a", "b", "c"], ["d"]], experiment=[["a", "b"], ["c", "d"]])
         >>> round(diff.overall["jaccard_distance"], 4)

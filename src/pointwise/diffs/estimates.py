@@ -38,7 +38,7 @@ class Estimate:
         uses_model: Whether the answers of a model sharpened it.
         reason: Why there is no value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

@@ -55,7 +55,7 @@ class Estimates(Result):
         problems: What to know before trusting the numbers.
         confidence: How often intervals should contain the true value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

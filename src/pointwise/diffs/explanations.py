@@ -35,7 +35,7 @@ class ChangeExplanation(Result):
         experiment_cluster: Where the item is; of a baseline cluster, the one that holds most of it.
         metrics: The values of metrics; of a cluster, averaged over its items.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> diff.explain(item="i1").subject

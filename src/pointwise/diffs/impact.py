@@ -78,7 +78,7 @@ class Impact(Result):
         affected_items: Number of items whose cluster changed.
         affected_weight: Their weight.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> diff.overall.items, diff.overall.affected_items

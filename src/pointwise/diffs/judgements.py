@@ -50,7 +50,7 @@ class Judgement:
         note: What the judge noted.
         replaces: The line that this one takes the place of.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)
@@ -148,7 +148,7 @@ class Judgements(Sequence[Judgement]):
         lines: Everything that was recorded, in the order of time.
         problems: What was set aside, because it cannot be read.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)
@@ -305,7 +305,7 @@ def read_judgements(folder: str | os.PathLike[str]) -> Judgements:
     Raises:
         NotFoundError: There is no such folder.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

@@ -85,7 +85,7 @@ class Question:
         records: For each item what is known about it.
         context: For each item what is known about a few others that are with it in both clusterings.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)
@@ -161,7 +161,7 @@ class Questions(Sequence[Question]):
         questions: The pairs.
         design: How they were drawn.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)
@@ -455,7 +455,7 @@ def read_questions(path: str | os.PathLike[str]) -> Questions:
         NotFoundError: There are none.
         RunError: They cannot be read.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

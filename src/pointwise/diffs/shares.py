@@ -83,7 +83,7 @@ def wilson(share: float, number: float, confidence: float) -> tuple[float, float
     By itself it holds as seldom as 84 % of the time where a few yeses, or a few noes, are expected. There the end next
     to 0 or 1 is moved to Poisson's bound (Brown, Cai and DasGupta, 2001); then 95 % hold at least 92 % of the time.
 
-    Example:
+    Examples:
         >>> [round(end, 4) for end in wilson(0.1, 100, 0.95)]
         [0.0552, 0.1744]
     """

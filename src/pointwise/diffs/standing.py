@@ -35,7 +35,7 @@ class Standing(Result):
         cases: Pairs that somebody should look at again.
         problems: What was set aside, because it cannot be read.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> questions = diff.questions(4, seed=1)

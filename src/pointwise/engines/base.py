@@ -99,7 +99,7 @@ def is_spark_frame(source: Any) -> bool:
 class Engine(Protocol):
     """Where data is read, held and computed.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> evaluation.engine.collect(evaluation.by_item(metrics="recall").lazy()).num_rows

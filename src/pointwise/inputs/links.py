@@ -58,7 +58,7 @@ class Links(Openable):
         contradictions: What to do if items are linked by a chain of yeses, but a no tells them apart: "error", or
             "drop" to leave their whole component out.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> links = pw.Links([("a", "b", 0.9), ("b", "c", 0.4)], threshold=0.5)
         >>> pw.evaluate(ideal=[["a", "b"], ["c"]], actual=links).overall["precision"]
@@ -131,7 +131,7 @@ def cluster_links(
         ContradictionError: Answers contradict each other; its `contradictions` lists all that do.
         PointwiseError: The links cannot be read; the message says what to do.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.cluster_links([(3, 1, 0.9), (4, 3, 0.8), (5, 1, 0.2)], threshold=0.5).to_pydict()
         {'item': [1, 3, 4, 5], 'cluster': [1, 1, 1, 5]}

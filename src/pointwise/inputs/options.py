@@ -76,7 +76,7 @@ class Sampling:
         weight: Column that items were drawn in proportion to, if not all were as likely.
         rate: With which rate items were drawn per weight: a cluster of weight w has 1 - exp(-rate w).
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> inputs = {"ideal": [["i1", "i2"]], "actual": [["i1", "i3"], ["i2"]]}
         >>> evaluation = pw.evaluate(**inputs, metrics="recall", sampling="items")

@@ -94,7 +94,7 @@ def item_scores(
 
     The value is NaN where a metric is undefined.
 
-    Example:
+    Examples:
         >>> item_scores(["a", "a", "b"], [1, 1, 1], metrics="recall")
         {'recall': array([1., 1., 1.])}
     """
@@ -109,7 +109,7 @@ def item_scores(
 def confusion(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None) -> ItemConfusion:
     """Return the 2x2 confusion matrix of every item.
 
-    Example:
+    Examples:
         >>> confusion(["a", "a", "b"], [1, 1, 1]).fp
         array([1., 1., 2.])
     """
@@ -136,7 +136,7 @@ def related_scores(
         pairs: What a pair of items counts: `counts` 1, `product` the product of the two weights,
             `replication` as many as there would be if weights said how often an item is there.
 
-    Example:
+    Examples:
         >>> related_scores(["a", "a", "b"], [1, 1, 1])["pair_precision"]
         0.3333333333333333
     """

@@ -44,7 +44,7 @@ _ORDER = "_order"
 class Related(MetricTable):
     """The metrics of other families, one row each; `related["pair_f1"]` is one of the values.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i2", "i3"]]).related()["pair_f1"]
         0.5

@@ -52,7 +52,7 @@ def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine
     Raises:
         NotFoundError: There is no such folder.
 
-    Example:
+    Examples:
         >>> import pathlib, tempfile
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])

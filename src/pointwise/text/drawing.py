@@ -21,7 +21,7 @@ class Drawing:
         rows: What to draw.
         note: Below the table.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> evaluation.overall.drawing().title

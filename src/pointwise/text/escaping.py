@@ -15,7 +15,7 @@ def escape_controls(text: str, *, keep: str = "") -> str:
         text: What may come from data.
         keep: Characters to leave as they are.
 
-    Example:
+    Examples:
         >>> escape_controls("red: \x1b[31m")
         'red: \\x1b[31m'
     """

@@ -21,7 +21,7 @@ GUARD = "'"
 def guard(value: Any) -> Any:
     """Put an apostrophe in front of text that a spreadsheet would take for a formula.
 
-    Example:
+    Examples:
         >>> guard("=1+1"), guard("-0.5"), guard(-0.5)
         ("'=1+1", '-0.5', -0.5)
     """

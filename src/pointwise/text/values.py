@@ -69,7 +69,7 @@ def format_interval(kind: Kind, low: float | None, high: float | None, *, is_nar
 def name_interval(confidence: float) -> str:
     """Name intervals by how often they hold the true value.
 
-    Example:
+    Examples:
         >>> name_interval(0.95)
         '95% interval'
     """
@@ -136,7 +136,7 @@ def short(value: Any, longest: int = 80) -> str:
 def shorten(value: Any, longest: int) -> str:
     """Write a value on one line, cut where it is long.
 
-    Example:
+    Examples:
         >>> shorten("A very long name", 7)
         'A very…'
     """
@@ -147,7 +147,7 @@ def shorten(value: Any, longest: int) -> str:
 def listed(values: Iterable[Any], *, most: int = MOST_LISTED) -> str:
     """Write some values the way Python does, and how many more there are.
 
-    Example:
+    Examples:
         >>> listed(["a", "b", "c"], most=2)
         "'a', 'b' and 1 more"
     """

@@ -116,7 +116,7 @@ def sweep(
     Raises:
         PointwiseError: The inputs do not allow it; the message says what to do.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> sweep = pw.sweep(ideal=[["a", "b"], ["c"]], links=[("a", "b", 0.9), ("b", "c", 0.4)])
         >>> sweep.best("f1").threshold
@@ -304,7 +304,7 @@ class Choice:
         values: The row of the sweep.
         metrics: Names of the metrics in it.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> links = [("i1", "i2", 0.9), ("i2", "i3", 0.4)]
         >>> choice = pw.sweep(ideal=[["i1", "i2"], ["i3"]], links=links).best("recall")
@@ -337,7 +337,7 @@ class Sweep(Result):
         metrics: What it shows.
         linked: Where the evaluation of any threshold comes from.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> links = [("i1", "i2", 0.9), ("i2", "i3", 0.4)]
         >>> found = pw.sweep(ideal=[["i1", "i2"], ["i3"]], links=links)

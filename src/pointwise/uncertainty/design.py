@@ -191,7 +191,7 @@ def log_miss(size: int, items: int, drawn: int) -> float:
     It is a product of as many quotients as the cluster has items, or of as many as are drawn. Quotients of gamma
     functions would lose the digits of a small probability in a large population.
 
-    Example:
+    Examples:
         >>> round(math.exp(log_miss(1, items=10, drawn=3)), 4)
         0.7
     """

@@ -57,7 +57,7 @@ class Interval:
         is_one_sided: Whether the value is at the end of its range and nothing varies, so that the interval is a bound
             on the errors that were not seen.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> interval = evaluation.overall.interval("recall")
@@ -342,7 +342,7 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 
     Of the differences with an adjusted value of at most 0.05, on average at most one in twenty is there by chance.
 
-    Example:
+    Examples:
         >>> adjust_p_values([0.01, 0.04, None, 0.03])
         [0.03, 0.04, None, 0.04]
     """
@@ -359,7 +359,7 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 def adjust_jointly(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust the p-values of several tests so that even one false finding among them is rare (Holm).
 
-    Example:
+    Examples:
         >>> adjust_jointly([0.01, 0.04, None, 0.03])
         [0.03, 0.06, None, 0.06]
     """

@@ -68,7 +68,7 @@ class Need:
         most_clusters: How many are needed if values vary as much as that.
         items_to_draw: How many items to draw in all, where it is known how many were drawn so far.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> ideal = {f"i{n}": n // 2 for n in range(80)}
         >>> actual = {item: cluster if cluster % 5 else 100 + n for n, (item, cluster) in enumerate(ideal.items())}
@@ -98,7 +98,7 @@ class Plan(Result):
         note: What to know of the numbers.
         what: What `value` is called: a value, or a difference.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> ideal = {f"i{n}": n // 2 for n in range(80)}
         >>> actual = {item: cluster if cluster % 5 else 100 + n for n, (item, cluster) in enumerate(ideal.items())}
@@ -402,7 +402,7 @@ _ROUNDED = 0.5  # of a cluster
 def error_range(freedom: float) -> tuple[float, float]:
     """Return how many times smaller and larger the true standard error may be than the one found.
 
-    Example:
+    Examples:
         >>> [round(factor, 2) for factor in error_range(10)]
         [0.79, 1.43]
     """

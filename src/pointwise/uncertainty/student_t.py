@@ -13,7 +13,7 @@ _DEGREE = 16
 def two_sided_p(t: float, df: float) -> float:
     """Return the probability that a t-distributed number is at least this far from zero.
 
-    Example:
+    Examples:
         >>> round(two_sided_p(2.0, 10), 6)
         0.073388
     """
@@ -25,7 +25,7 @@ def two_sided_p(t: float, df: float) -> float:
 def critical_value(confidence: float, df: float) -> float:
     """Return how many standard errors an interval reaches to either side.
 
-    Example:
+    Examples:
         >>> round(critical_value(0.95, 10), 6)
         2.228139
     """

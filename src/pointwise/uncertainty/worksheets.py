@@ -53,7 +53,7 @@ class Worksheet(Result):
         described: The columns.
         sampling: How the items were drawn.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> sheet = pw.sample_items([["i1", "i3"], ["i2"]], 2, seed=1)
         >>> sheet.sampling.how, sheet.sampling.drawn, sheet.sampling.population
@@ -124,7 +124,7 @@ def sample_items(
     Raises:
         PointwiseError: The inputs do not allow to draw so many.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> sheet = pw.sample_items([["a", "b", "c"], ["d"], ["e", "f"]], 2, seed=1)
         >>> len(sheet), sheet.columns

@@ -1,0 +1,87 @@
+"""The site builds without a warning, lists every page, needs no other host, and can be searched from a folder."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import pointwise as pw
+from browser import open_browser, require
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SETTINGS = ROOT / "zensical.toml"
+
+_ASK = """
+const shadow = document.activeElement.shadowRoot;
+const input = shadow?.querySelector("input");
+if (!input) return "";
+if (input.value !== arguments[0]) {
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, arguments[0]);
+  input.dispatchEvent(new Event("input", {bubbles: true}));
+}
+return shadow.textContent;
+"""
+
+
+@pytest.fixture(scope="module")
+def site():
+    require(find_spec("zensical"), "zensical")
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["project"]["site_dir"]
+
+
+def test_every_page_has_its_place():
+    listed = re.findall(r'"([\w-]+\.md)"', SETTINGS.read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def test_everything_public_is_in_the_reference():
+    listed = set(re.findall(r"^::: pointwise\.(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE))
+    elsewhere = {"__version__", "charts", "col", "engines", "errors"}
+    assert listed | elsewhere == set(pw.__all__)
+
+
+def test_the_page_of_metrics_is_the_metric_table():
+    page = runpy.run_path(str(DOCS / "make_metrics.py"))["write_page"]()
+    assert page == (DOCS / "metrics.md").read_text(encoding="utf-8"), "run python docs/make_metrics.py docs/metrics.md"
+
+
+def test_all_errors_are_explained():
+    explained = (DOCS / "errors.md").read_text(encoding="utf-8")
+    names = [name for name, one in vars(pw.errors).items() if isinstance(one, type) and issubclass(one, Exception)]
+    assert [name for name in names if f"`{name}`" not in explained] == []
+
+
+def test_pages_load_nothing_from_another_host(site):
+    pages = list(site.glob("*.html"))
+    assert len(pages) > len(list(DOCS.glob("*.md")))
+    loaded = re.compile(r'<(?:script|img|iframe)[^>]+src="(?:https?:)?//|<link[^>]+stylesheet[^>]+href="(?:https?:)?//')
+    assert [page.name for page in pages if loaded.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_search_works_from_a_folder_without_a_network(site):
+    with open_browser() as browser:
+        browser.open(site / "index.html")
+        browser.find(".md-search__button").click()
+        found, deadline = "", time.monotonic() + 60
+        while "intervals are made" not in found and time.monotonic() < deadline:
+            found = browser.run(_ASK, "Satterthwaite")
+            time.sleep(0.5)
+        assert "intervals are made" in found
+        assert [url for url in browser.requests() if not url.startswith(("file:", "data:", "about:"))] == []
