@@ -69,6 +69,8 @@ RESULTS: dict[str, Make] = {
     "related": lambda e, _: e.related(),
     "an item": lambda e, _: e.explain(item="c"),
     "a cluster": lambda e, _: e.explain(ideal_cluster=1),
+    "an item in every variant": lambda _, c: c.explain(item="c"),
+    "a cluster in every variant": lambda _, c: c.explain(ideal_cluster=1),
     "mistakes": lambda e, _: e.mistakes(),
     "records": lambda e, _: e.records(["a", "c"], show="kind"),
     "no mistakes": lambda *_: pw.evaluate(ideal=IDEAL, actual=IDEAL).mistakes(),
