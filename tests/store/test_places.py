@@ -204,6 +204,21 @@ def test_wherever_a_path_leads_one_clear_error_says_so(run, comparison, somebody
     assert not [p for p in somebody.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.html", "link.csv", "link.html"])
+def test_a_pipe_or_device_is_not_replaced_by_a_file(run, tmp_path, name):
+    """A file in the place of /dev/null would be a disaster, and root may put it there."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    os.mkfifo(tmp_path / "pipe.html")
+    for ending in ("csv", "html"):
+        (tmp_path / f"link.{ending}").symlink_to(tmp_path / f"pipe.{ending}")
+    write = run.report if name.endswith("html") else run.by_item().write
+    with pytest.raises(UsageError, match="a pipe or a device"):
+        write(tmp_path / name)
+    assert (tmp_path / name).is_fifo()
+    assert len(list(tmp_path.iterdir())) == 4
+
+
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs users")
 def test_a_run_that_cannot_be_read_is_listed_with_its_problem(run, somebody):
     run.save(somebody / "good")

@@ -262,6 +262,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise UsageError(f"Cannot write {str(target)!r}: there is no folder {str(target.parent)!r}.")
         if target.is_dir():
             raise UsageError(f"Cannot write {str(target)!r}: it is a folder. Remove it first, or choose another name.")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"Cannot write {str(target)!r}: it is a pipe or a device, which a file would replace.")
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pointwise-") as folder:
             unfinished = Path(folder) / target.name
             yield unfinished
