@@ -184,3 +184,19 @@ def test_a_baseline_that_was_evaluated_otherwise_is_refused(baseline, problem):
     other = pw.evaluate(**{"ideal": truth, "actual": actual} | baseline)
     with pytest.raises(InputError, match=problem):
         pw.gate(run, baseline=other, max_drop={"precision": 0.5})
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"minimum": 5},
+        {"minimum": {"precision": "high"}},
+        {"minimum": {"precision": None}},
+        {"maximum": {"recall": True}},
+        {"min_coverage": "all"},
+    ],
+)
+def test_what_is_no_limit_is_refused(rules):
+    evaluation = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 2})
+    with pytest.raises(UsageError):
+        pw.gate(evaluation, **rules)

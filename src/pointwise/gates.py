@@ -18,9 +18,10 @@ from pointwise.diffs.estimation import Estimates
 from pointwise.diffs.metrics import IMPACT, find_impact
 from pointwise.errors import UsageError
 from pointwise.evaluation import Evaluation
+from pointwise.inputs.options import is_number
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_count, format_interval, format_key, format_value
+from pointwise.text.values import format_count, format_interval, format_key, format_value, short
 
 OVERALL = "overall"
 
@@ -190,6 +191,10 @@ def _check_rules(rules: Sequence[_Rule], baseline: Evaluation | None) -> None:
 
 
 def _rules(minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop: Mapping[str, float]) -> list[_Rule]:
+    for name, limits in (("minimum", minimum), ("maximum", maximum), ("max_drop", max_drop)):
+        if not isinstance(limits, Mapping):
+            example = "{'precision': 0.9}"
+            raise UsageError(f"{name}=... maps metrics to limits, such as {example}, and {short(limits)} does not.")
     for metric in max_drop:
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no direction, so max_drop does not apply.")
@@ -203,8 +208,8 @@ def _rules(minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop:
 def _check_limit(rule: str, metric: str, limit: float) -> None:
     """Refuse a limit that no value can reach, or that every value does: it was meant otherwise."""
     least, most = (0.0, math.inf) if rule == "max-drop" else find_metric(metric).range
-    if not least <= limit <= most:
-        raise UsageError(f"{rule} {metric}={limit:g} makes no sense: it must be from {least:g} to {most:g}.")
+    if not is_number(limit) or not least <= limit <= most:
+        raise UsageError(f"{rule} {metric}={short(limit)} makes no sense: it must be from {least:g} to {most:g}.")
 
 
 def _coverage_rules(*limits: float | None) -> list[_Rule]:
@@ -212,8 +217,8 @@ def _coverage_rules(*limits: float | None) -> list[_Rule]:
     names = [(what, rule) for rule in ("min", "max-drop") for what in _COVERAGE]
     rules = [(*name, limit) for name, limit in zip(names, limits, strict=True) if limit is not None]
     for what, rule, limit in rules:
-        if not 0 <= limit <= 1:
-            raise UsageError(f"{rule} {what} {limit:g} makes no sense: it must be from 0 to 1.")
+        if not is_number(limit) or not 0 <= limit <= 1:
+            raise UsageError(f"{rule} {what} {short(limit)} makes no sense: it must be from 0 to 1.")
     return rules
 
 

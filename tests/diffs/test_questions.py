@@ -238,3 +238,9 @@ def test_a_truth_can_judge():
     assert judged.reached == {q.number for q in questions}
     assert {v.answer for v in judged.verdicts.values()} == {"yes", "no"}
     assert len(questions.judge_by(lambda *_: None, judge="nobody")) == 0
+
+
+@pytest.mark.parametrize("wanted", [{"n": 2.5}, {"n": "3"}, {"half_width": "x"}, {"half_width": True}])
+def test_what_is_no_number_of_questions_is_refused(wanted):
+    with pytest.raises(UsageError):
+        pw.diff(baseline={"a": 1, "b": 1}, experiment={"a": 1, "b": 2}).questions(**wanted)

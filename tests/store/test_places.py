@@ -11,7 +11,7 @@ import pytest
 
 import forging
 import pointwise as pw
-from pointwise.errors import NotFoundError, PointwiseError, RunError
+from pointwise.errors import NotFoundError, PointwiseError, RunError, UsageError
 from pointwise.store import atomic
 
 IDEAL, ACTUAL = {"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}

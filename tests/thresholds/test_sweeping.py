@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -218,3 +219,19 @@ def test_the_chart_marks_the_choice(sweep):
 def test_mistakes_are_told(options, message):
     with pytest.raises(PointwiseError, match=message):
         pw.sweep(**{"ideal": TRUTH, "links": LINKS} | options)
+
+
+@pytest.mark.parametrize("many", [10**30, np.int64(7)])
+def test_more_thresholds_than_scores_are_all_scores(many):
+    with (
+        pw.sweep(ideal=TRUTH, links=LINKS, thresholds=1000) as every,
+        pw.sweep(ideal=TRUTH, links=LINKS, thresholds=many) as found,
+    ):
+        assert found.to_dicts()[0] == pytest.approx(every.to_dicts()[0])
+        assert [row["threshold"] for row in found] == [row["threshold"] for row in every]
+
+
+@pytest.mark.parametrize("wrong", [0, -3, True, 0.5, "abc", None])
+def test_what_is_no_number_of_thresholds_is_refused(wrong):
+    with pytest.raises(UsageError, match="neither a number of thresholds nor a list"):
+        pw.sweep(ideal=TRUTH, links=LINKS, thresholds=wrong)

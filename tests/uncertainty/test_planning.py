@@ -183,3 +183,9 @@ def test_what_cannot_be_planned_is_refused(pilot):
     for wrong in ({"difference": 0}, {"difference": 0.1, "power": 1}, {"difference": 0.1, "tests": 0}):
         with pytest.raises(UsageError):
             pilot.plan(**wrong)
+
+
+@pytest.mark.parametrize("goal", [{"half_width": "x"}, {"half_width": None, "bound": "x"}, {"half_width": True}])
+def test_goals_that_are_no_numbers_are_refused(goal):
+    with pytest.raises(UsageError):
+        pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 2}).plan(**goal)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,10 @@ from pointwise.diffs.strata import STRATA, Masses
 from pointwise.engines.chance import uniform
 from pointwise.engines.files import whole_file
 from pointwise.errors import NotFoundError, RunError, UsageError
+from pointwise.inputs.options import is_number
 from pointwise.store.manifest import DiffManifest, now, read_manifest
 from pointwise.store.places import find_place
-from pointwise.text.values import format_count
+from pointwise.text.values import format_count, short
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -312,11 +314,11 @@ def _how_many(
     if (n is None) == (half_width is None):
         raise UsageError("Say how many questions to draw with n=..., or how precise with half_width=..., not both.")
     if n is not None:
-        if not 1 <= n <= _MOST:
-            raise UsageError(f"n={n}: draw from 1 to {_MOST:,} questions.")
-        return n
-    if half_width is None or not 0 < half_width < 1:
-        raise UsageError(f"half_width={half_width!r} must lie between 0 and 1, such as 0.01.")
+        if not isinstance(n, Integral) or not 1 <= n <= _MOST:
+            raise UsageError(f"n={short(n)}: draw from 1 to {_MOST:,} questions.")
+        return int(n)
+    if half_width is None or not is_number(half_width) or not 0 < half_width < 1:
+        raise UsageError(f"half_width={short(half_width)} must lie between 0 and 1, such as 0.01.")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     needed = (z * sum(masses.of(stratum) * spread for stratum, spread in spreads.items()) / half_width) ** 2
     needed = max(needed, _FEWEST)

@@ -26,7 +26,7 @@ from pointwise.errors import (
 )
 from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.options import Columns, Contradictions, check_choice
+from pointwise.inputs.options import Columns, Contradictions, check_choice, is_number
 from pointwise.inputs.reading import as_number, read_table
 from pointwise.inputs.tables import NUMBER, Openable, Table, open_source, require
 from pointwise.text.values import format_count, listed, short
@@ -213,7 +213,7 @@ def _table_of_pairs(pairs: list[Any], links: Links, role: str) -> pa.Table:
     names = (LEFT, RIGHT, links.answer or links.score or SCORE)[: widths.pop()]
     try:
         return pa.table(dict(zip(names, (pa.array(c) for c in zip(*pairs, strict=True)), strict=True)))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
         raise InputError(f"The {role}: make all item ids integers or all text, and scores numbers. {error}") from error
 
 
@@ -278,7 +278,11 @@ def _read_items(items: Any, engine: Engine, *, width: int) -> Any:
     if not is_table and not hasattr(items, "columns") and not hasattr(items, "collect_schema"):
         import pyarrow as pa
 
-        items = pa.table({ITEM: pa.array(items if hasattr(items, "__array__") else list(items), from_pandas=True)})
+        from pointwise.inputs.python import as_array  # loads Arrow
+
+        if not isinstance(items, Iterable):
+            raise UsageError(f"items=... takes a table or a list of ids, not {short(items)}.")
+        items = pa.table({ITEM: as_array(items if hasattr(items, "__array__") else list(items), ITEM)})
     source = open_source(items, engine, role="items")
     columns = None if ITEM in source.columns or len(source.columns) != width else source.columns
     return read_table(source, engine, role="items", item=columns, has_clusters=False)
@@ -356,10 +360,6 @@ def check_threshold(threshold: float) -> float:
     Raises:
         UsageError: It is not a finite number.
     """
-    if (
-        isinstance(threshold, bool)
-        or not isinstance(threshold, (int, float, np.number))
-        or not math.isfinite(threshold)
-    ):
+    if not is_number(threshold) or not math.isfinite(threshold):
         raise UsageError(f"threshold={short(threshold)} is not a finite number.")
     return float(threshold)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 from pointwise.errors import UsageError
@@ -170,6 +170,11 @@ def check_choice(parameter: str, value: Any, choices: Any) -> None:
     known = get_args(choices)
     if not isinstance(value, str) or value not in known:
         raise UsageError(f"{parameter}={short(value)} is not one of {', '.join(map(repr, known))}.")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a user gave a number, of Python or NumPy; NaN is none, and neither is True."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def has_header(header: bool | Mapping[str, bool], table: str) -> bool:  # noqa: FBT001  # or one per table

@@ -85,10 +85,15 @@ def _table_of_clusters(clusters: list[Any]) -> pa.Table:
 
 
 def _table(items: Any, clusters: Any) -> pa.Table:
-    return pa.table({ITEM: _array(items, "item"), CLUSTER: _array(clusters, "cluster")})
+    return pa.table({ITEM: as_array(items, "item"), CLUSTER: as_array(clusters, "cluster")})
 
 
-def _array(values: Any, what: str) -> pa.Array:
+def as_array(values: Any, what: str) -> pa.Array:
+    """Turn ids in plain Python or NumPy objects into an Arrow array.
+
+    Raises:
+        IdTypeError: They are of no kind, or of several kinds, that ids can have.
+    """
     try:
         return pa.array(values if not isinstance(values, range) else list(values), from_pandas=True)
     except UnicodeEncodeError as error:
@@ -102,7 +107,7 @@ def _array(values: Any, what: str) -> pa.Array:
 
 
 def _weights_of(items: list[Any], values: list[Any]) -> pa.Table:
-    ids = _array(items, "item")
+    ids = as_array(items, "item")
     try:
         weights = pa.array(values, from_pandas=True)
         known = weights.cast(pa.float64()) if pa.types.is_null(weights.type) else weights

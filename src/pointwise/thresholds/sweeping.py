@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -160,13 +161,15 @@ def sweep(
 
 def choose_thresholds(given: int | Sequence[float], forest: Forest) -> list[float]:
     """Return thresholds, greatest first: those given, or so many quantiles of the scores in the forest."""
-    if isinstance(given, bool) or (isinstance(given, int) and given < 1) or isinstance(given, (float, str)):
+    wanted = int(given) if isinstance(given, Integral) and not isinstance(given, bool) else 0
+    if wanted < 1 and (isinstance(given, str) or not isinstance(given, Iterable)):
         raise UsageError(f"thresholds={short(given)} is neither a number of thresholds nor a list of them.")
-    if isinstance(given, int):
-        shares = np.linspace(0, 1, given) if given > 1 else [0.5]
+    if wanted:
+        number = min(wanted, len(forest.score) + 2)  # more than there are scores mean all of them
+        shares = np.linspace(0, 1, number) if number > 1 else [0.5]
         found = np.quantile(forest.score, shares, method="inverted_cdf") if len(forest.score) else [0.0]
         return np.unique(found)[::-1].tolist()  # type: ignore[no-any-return]
-    chosen = sorted({check_threshold(threshold) for threshold in given}, reverse=True)
+    chosen = sorted({check_threshold(threshold) for threshold in cast("Iterable[float]", given)}, reverse=True)
     if not chosen:
         raise UsageError("thresholds=[] names none. Give at least one, or say how many.")
     return chosen

@@ -30,10 +30,10 @@ from pointwise.core.sample import REST, Sample
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
-from pointwise.inputs.options import POWER
+from pointwise.inputs.options import POWER, is_number
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_confidence, format_count
+from pointwise.text.values import format_confidence, format_count, short
 from pointwise.uncertainty.bootstrap import find_ends
 from pointwise.uncertainty.ends import ERROR, FREEDOM, SQUARE, check_confidence, may_be_bounded
 from pointwise.uncertainty.intervals import INFLUENCE, explain_absence, find_influences, spread
@@ -162,8 +162,10 @@ class Goal:
         """Refuse what means nothing."""
         if (self.half_width is None) == (self.bound is None):
             raise UsageError("Say what the interval should reach: half_width=..., or bound=..., a value to exclude.")
-        if self.half_width is not None and not 0 < self.half_width < math.inf:
-            raise UsageError(f"half_width={self.half_width!r} must be above 0, such as 0.01.")
+        if self.bound is not None and not is_number(self.bound):
+            raise UsageError(f"bound={short(self.bound)} is not a number.")
+        if self.half_width is not None and not (is_number(self.half_width) and 0 < self.half_width < math.inf):
+            raise UsageError(f"half_width={short(self.half_width)} must be above 0, such as 0.01.")
 
     def gaps(self, value: float, low: Array, high: Array) -> Array:
         """Say by how much intervals fail to reach the goal."""
