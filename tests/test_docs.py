@@ -107,3 +107,10 @@ def test_promises_are_linked_to_tests_that_exist():
     assert [
         name for name, file in links if f"def {name}(" not in (page.parent / file).read_text(encoding="utf-8")
     ] == []
+
+
+def test_every_promise_has_a_test():
+    text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    promises = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith("**")]
+    assert len(promises) > 20
+    assert [promise for promise in promises if "](../tests/" not in promise] == []

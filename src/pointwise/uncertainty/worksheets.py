@@ -199,7 +199,7 @@ def _weighed(table: Table, weights: Table | None, engine: Engine) -> nw.LazyFram
     number = count(bad, engine)
     if number:
         raise InputError(
-            f"{format_count(number, 'item')} without a weight to draw by from {_LIGHTEST:g} to {_HEAVIEST:g}, e.g. "
+            f"{format_count(number, 'item')} without a positive weight to draw by ({_LIGHTEST:g} to {_HEAVIEST:g}), e.g. "
             f"{examples(bad, engine)}."
         )
     return frame
