@@ -199,8 +199,8 @@ def _weighed(table: Table, weights: Table | None, engine: Engine) -> nw.LazyFram
     number = count(bad, engine)
     if number:
         raise InputError(
-            f"{format_count(number, 'item')} without a positive weight to draw by ({_LIGHTEST:g} to {_HEAVIEST:g}), e.g. "
-            f"{examples(bad, engine)}."
+            f"{format_count(number, 'item')} without a positive weight to draw by ({_LIGHTEST:g} to {_HEAVIEST:g}), "
+            f"e.g. {examples(bad, engine)}."
         )
     return frame
 
