@@ -108,6 +108,7 @@ def summarise(estimates, exact):
             "bias_in_errors": float((values.mean() - exact[name]) / error) if error > 1e-15 else 0.0,
             "coverage": float(np.mean([one.low - 1e-12 <= exact[name] <= one.high + 1e-12 for one in found])),
             "half_width": float(np.mean([one.half_width for one in found])),
+            "samples": len(found),
         }
     return rows
 
@@ -202,6 +203,7 @@ def tabulate_coverage(rows):
             yield {
                 "estimate": name,
                 "questions": size,
+                "samples of each diff": found[0]["samples"],
                 "coverage, mean": f"{np.mean(coverage):.1%}",
                 "least": f"{min(coverage):.1%}",
                 "bias in standard errors, median": f"{np.median(off):.1f}",
