@@ -1,13 +1,15 @@
-# Every target sets up its own virtual environment from a bare python3, once per change of pyproject.toml.
+# Every target sets up the virtual environment that it needs from a bare python3, once per change of pyproject.toml:
+# `make demo` the package alone, all others also what checks and tests take.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-.PHONY: demo test fuzz check bench bench-billion bench-diff bench-spark browser java docs screenshot format coverage clean
+.PHONY: demo test laws fuzz check bench bench-billion bench-diff bench-spark browser java docs screenshot format coverage clean
 
-demo: $(READY)  ## Run the main job on the bundled data.
+demo: $(INSTALLED)  ## Run the main job on the bundled data.
 	$(BIN)/pointwise demo
 
 test: check browser java  ## Run all checks and all tests.
@@ -23,6 +25,9 @@ fuzz: $(READY)  ## Attack for an hour: random inputs, names, manifests, places; 
 	@echo "seed $(FUZZ_SEED)"
 	POINTWISE_FUZZ_SECONDS=$(FUZZ_SECONDS) POINTWISE_FUZZ_SEED=$(FUZZ_SEED) \
 		$(BIN)/python -m pytest tests/adversarial -m "not spark" -n 2 --hypothesis-profile=fuzz
+
+laws: $(READY)  ## Try the laws on a thousand examples each, on the embedded engine; takes a night.
+	$(BIN)/python -m pytest tests/test_laws.py -m "not spark and not cluster" -n 2 --hypothesis-profile=laws
 
 check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
 	$(BIN)/ruff format --check --quiet .
@@ -83,8 +88,12 @@ coverage: check browser java  ## Run all tests, and show which lines they do not
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	touch $(INSTALLED)
+
+$(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable ".[report,spark,explore]" --group dev --group docs
 	touch $(READY)

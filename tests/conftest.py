@@ -15,6 +15,7 @@ from pointwise.engines import Engine, start_engine, start_spark
 
 for name, number in {
     "duckdb": 8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
+    "laws": 1000,  # for a night: `make laws`
     "fuzz": 50,  # a round of `make fuzz`, which runs as many rounds as there is time for
     "spark": 1,  # some twenty jobs each: what is wrong with an engine shows in few examples
 }.items():
