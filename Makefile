@@ -29,10 +29,11 @@ fuzz: $(READY)  ## Attack for an hour: random inputs, names, manifests, places; 
 laws: $(READY)  ## Try the laws on a thousand examples each, on the embedded engine; takes a night.
 	$(BIN)/python -m pytest tests/test_laws.py -m "not spark and not cluster" -n 2 --hypothesis-profile=laws
 
-check: $(READY)  ## Run the fast checks: format, lint, types, import contract.
+check: $(READY)  ## Run the fast checks: format, lint, types (ours, and as a user sees them), import contract.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
+	$(BIN)/mypy --no-error-summary --strict --config-file= --cache-dir=.mypy_cache/user tests/typing/usage.py
 	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)  ## Measure speed and memory next to peers and limits; about a quarter of an hour.

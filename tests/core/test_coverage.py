@@ -76,6 +76,15 @@ def test_law_coverage_is_what_the_sets_say(engine, case, home, is_small, data):
     assert found["actual_weight"] == weigh(actual, known)
 
 
+def test_nothing_outside_weighs_nothing_also_where_weights_of_outside_items_are_not_known():
+    truth = pa.table({"item": ["a", "b"], "cluster": [1, 1], "weight": [1.0, 2.0]})
+    found = {"a": 1, "b": 2} | {f"elsewhere {n}": 3 for n in range(20)}
+    coverage = pw.evaluate(ideal=truth, actual=found, weight="weight").coverage
+    assert (coverage.outside_items, coverage.outside_weight, coverage.outside_weight_share) == (0, 0.0, 0.0)
+    assert coverage.actual_weight is None
+    assert coverage.least_precision == 1.0
+
+
 IDEAL = {f"i{n}": n // 3 for n in range(30)}
 HEAVY = {f"i{n}": 100.0 if n < 13 else 2.6 for n in range(30)} | {f"o{n}": 1.0 for n in range(5)}
 ACTUAL = {f"i{n}": n // 4 for n in range(13)} | {f"o{n}": n for n in range(5)}

@@ -229,7 +229,8 @@ class Scope:
             return counts.outside, counts.outside_weight
         others = self._members.join(self.inputs.ideal.frame.select(ITEM), on=ITEM, how="anti")
         members = alignment.touching(others, self.cells)
-        return count(members.select(ACTUAL), self.engine), self._weigh(members)
+        number = count(members.select(ACTUAL), self.engine)
+        return number, self._weigh(members) if number else 0.0  # nothing weighs nothing, whatever is known
 
     @cached_property
     def _members(self) -> nw.LazyFrame:
@@ -263,6 +264,8 @@ class Scope:
 
     def _full_clusters(self) -> nw.LazyFrame:
         """Weigh the actual clusters with all of their members."""
+        if not self._outside[0]:
+            return self.cells.group_by(ACTUAL).agg(nw.col(ACTUAL_WEIGHT).max().alias(_FULL))
         if self.common.keeps_outside:
             pairs = self.common.all_pairs.filter(~nw.col(ACTUAL).is_null())
             return pairs.group_by(ACTUAL).agg(nw.col(TP).sum().alias(_FULL))
