@@ -296,4 +296,4 @@ def test_ids_without_spaces_stay_whole_where_they_can(monkeypatch):
     columns = [Column("id"), *(Column(name, Kind.METRIC) for name in ("recall", "f1", "precision"))]
     assert "x" * 39 in draw_table(Drawing("", columns, rows))
     rows[0]["id"] = "y" * 200  # this one can not
-    assert "Left out for want of room: precision" in draw_table(Drawing("", columns, rows))
+    assert "Left out to fit the width: precision" in draw_table(Drawing("", columns, rows))

@@ -50,7 +50,7 @@ def plan(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="How often intervals shall hold the true value; by default as in the run.",
+            help="How often intervals should contain the true value; by default as in the run.",
             rich_help_panel="Output",
         ),
     ] = None,

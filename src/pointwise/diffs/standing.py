@@ -30,7 +30,7 @@ class Standing(Result):
     Args:
         rows: Questions, draws and answers by kind of pairs.
         estimates: All estimates so far, by name.
-        target: How wide half of the interval of the leading estimate shall be; None if nobody said so.
+        target: The half width that the interval of the leading estimate should have; None if not given.
         alpha: Krippendorff's alpha of the judges; None if it has no value.
         cases: Pairs that somebody should look at again.
         problems: What was set aside, because it cannot be read.

@@ -154,7 +154,7 @@ class RunManifest(EvidenceManifest):
     Args:
         metrics: Names of the metrics stored.
         coverage: The numbers of `Coverage.to_dict`.
-        confidence: How often the intervals shall hold the true value.
+        confidence: How often the intervals should contain the true value.
         shows_intervals: Whether tables show intervals.
     """
 

@@ -42,7 +42,7 @@ def draw_table(drawing: Drawing) -> str:
     if drawing.note:
         console.print(*([""] if table is None else []), drawing.note, sep="\n")
     if left_out:
-        console.print(f"Left out for want of room: {', '.join(left_out)}")
+        console.print(f"Left out to fit the width: {', '.join(left_out)}")
     lines = buffer.getvalue().rstrip().split("\n")
     return "\n".join(escape_controls(line.rstrip()) for line in lines)
 
