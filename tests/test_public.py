@@ -24,7 +24,7 @@ LINKS = [("a", "b", 0.9), ("b", "c", 0.4), ("d", "e", 0.8)]
 RECALL = pw.METRICS["recall"]
 
 # What the modules of the package hand to one another in methods that they share.
-INSIDE = {"Closure", "Contradiction", "Masses", "OpenFile", "Shown", "Verdict"}
+INSIDE = {"ChartRow", "Closure", "Contradiction", "Masses", "OpenFile", "Sample", "Shown", "Verdict"}
 
 
 def classes() -> dict[str, type]:

@@ -15,12 +15,10 @@ from pointwise.charts.circles import venn
 from pointwise.charts.flows import flow
 from pointwise.charts.plots import ComparisonPlots, EvaluationPlots
 from pointwise.charts.quality import changes, clusters, coverage, distribution, dots, mistakes, slices
-from pointwise.charts.style import ChartRow
 from pointwise.charts.sweeps import thresholds
 from pointwise.charts.variants import deltas, distance_map, distances, history, movers
 
 __all__ = [
-    "ChartRow",
     "ComparisonPlots",
     "EvaluationPlots",
     "changes",

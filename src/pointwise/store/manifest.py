@@ -408,9 +408,12 @@ def _check_kind(folder: Path, wanted: Kind) -> None:
         )
 
 
+_LONGEST_PATH = 1_000  # one that was cut could not be copied
+
+
 def _runs_inside(folder: Path) -> str:
     runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN.file}"))
-    return f", or at one of the runs inside: {listed(runs)}" if runs else ""
+    return f", or at one of the runs inside: {listed(runs, longest=_LONGEST_PATH)}" if runs else ""
 
 
 def _understand(content: Any, manifest: type[M]) -> M:

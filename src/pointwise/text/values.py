@@ -144,7 +144,7 @@ def shorten(value: Any, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def listed(values: Iterable[Any], *, most: int = MOST_LISTED) -> str:
+def listed(values: Iterable[Any], *, most: int = MOST_LISTED, longest: int = 80) -> str:
     """Write some values the way Python does, and how many more there are.
 
     Examples:
@@ -152,7 +152,7 @@ def listed(values: Iterable[Any], *, most: int = MOST_LISTED) -> str:
         "'a', 'b' and 1 more"
     """
     every = list(values)
-    shown = ", ".join(map(short, every[:most]))
+    shown = ", ".join(short(value, longest) for value in every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
 
 
