@@ -111,7 +111,9 @@ class FoundSlices(Result):
         """Say what to show: the slices, and how many were tried."""
         tried = f"{self.tried:,} slices were tried, for which the p-values are adjusted."
         none = f"No slice is clearly worse than the rest. {tried}"
-        note = f"{tried}\n[low, high]: the {format_confidence(self.confidence)} interval" if self.rows else none
+        has_intervals = any(row[VALUE + LOW] is not None for row in self.rows)
+        ends = f"\n[low, high]: the {format_confidence(self.confidence)} interval" if has_intervals else ""
+        note = f"{tried}{ends}" if self.rows else none
         return Drawing(f"Slices where {self.metric} is worse", self.describe(), self.rows, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,5 +48,5 @@ def report(
     else:
         with opened(run, threads=threads) as evaluation:
             known = evaluation.with_attributes(attributes) if attributes else evaluation
-            known.report(path, title=title)
+            known.report(path, title=title or f"How good is {Path(run).resolve().name}?")
     output.say(f"Wrote the report to {path}.")

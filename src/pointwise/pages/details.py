@@ -48,6 +48,15 @@ class ClusterDetail:
     item_columns: list[Head]
 
 
+@dataclass(frozen=True)
+class RecordsDetail:
+    """The records of the example items of a mistake or a change."""
+
+    cluster: str
+    heads: list[str]
+    rows: list[list[Value]]
+
+
 def item_columns(attributes: Sequence[str]) -> list[Column]:
     """Describe the columns of example items."""
     return [*keys(ITEM), ITEM_SIZES[1], *(Column(name) for name in attributes)]

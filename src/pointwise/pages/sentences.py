@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pointwise.core.metrics import find_metric
@@ -51,3 +52,14 @@ def _say_one_sided(over: float, under: float) -> str:
 
 
 _SIMILAR = 1.25
+
+
+def without_parameters(warning: str) -> str:
+    """Leave out of a warning what speaks of parameters, which a reader of a page cannot set.
+
+    Example:
+        >>> without_parameters("5% are missing. missing='singleton' counts each as alone.")
+        '5% are missing.'
+    """
+    sentences = re.split(r"(?<=\.) (?=[A-Za-z])", warning)
+    return " ".join(sentence for sentence in sentences if not re.search(r"\b[a-z_]+='", sentence)) or warning

@@ -41,6 +41,7 @@ from pointwise.pages.details import (
 )
 from pointwise.pages.facts import describe_coverage, describe_inputs
 from pointwise.pages.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
+from pointwise.pages.sentences import without_parameters
 from pointwise.report.evaluation_page import (
     MOST_SLICES,
     SliceSection,
@@ -152,7 +153,7 @@ def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for name in (pair[BASELINE], pair[EXPERIMENT]):
         for warning in comparison[name].warnings:
-            found.setdefault(warning, []).append(shorten(name).text)
+            found.setdefault(without_parameters(warning), []).append(shorten(name).text)
     for warning, names in found.items():
         yield f"{' and '.join(names)}: {warning}"
 

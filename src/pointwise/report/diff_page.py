@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pointwise import charts
 from pointwise.columns import ITEM, Column, Kind
 from pointwise.errors import PointwiseError
+from pointwise.pages.details import RecordsDetail
 from pointwise.pages.excerpts import hold
 from pointwise.pages.facts import Headline, name_source
 from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten, write
@@ -230,15 +231,6 @@ def _change_line(change: Change) -> Line:
         Value(format_share(change.share), change.share),
     ]
     return Line(values, _records(change))
-
-
-@dataclass(frozen=True)
-class RecordsDetail:
-    """The records of a change's example items."""
-
-    cluster: str
-    heads: list[str]
-    rows: list[list[Value]]
 
 
 _MOST_ATTRIBUTES = 8

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
 from pointwise.answers.breakdown import break_down
+from pointwise.answers.mistake import Mistake
 from pointwise.answers.mistakes import Mistakes
-from pointwise.columns import ACTUAL, IDEAL
+from pointwise.answers.records import Shown, write_record
+from pointwise.columns import ACTUAL, IDEAL, ITEM, Column, Kind
 from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
 from pointwise.pages.details import (
@@ -17,13 +19,14 @@ from pointwise.pages.details import (
     MOST_CELLS,
     MOST_CLUSTERS,
     ClusterDetail,
+    RecordsDetail,
     describe_cells,
     item_heads,
 )
 from pointwise.pages.excerpts import costly_clusters, hold
 from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, say_intervals
-from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten
-from pointwise.pages.sentences import say_balance
+from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten, write
+from pointwise.pages.sentences import say_balance, without_parameters
 from pointwise.report.pictures import Picture, count_pictures, draw
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
@@ -82,7 +85,7 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
     mistakes = evaluation.mistakes(MOST_MISTAKES)
     return EvaluationPage(
         title=title or "How good is this clustering?",
-        warnings=list(evaluation.warnings),
+        warnings=[without_parameters(warning) for warning in evaluation.warnings],
         inputs=list(describe_inputs(evaluation)),
         headlines=headlines(evaluation),
         interval_note=say_intervals(overall),
@@ -113,7 +116,10 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
             Head("of the rate", f"the cost as a share of the {rate}", is_number=True),
         ]
         values = [
-            Line([Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)])
+            Line(
+                [Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)],
+                _records(m, mistakes.shown),
+            )
             for m in rows
         ]
         rest = next(r for r in mistakes.rest if r.rate == rate)
@@ -124,6 +130,24 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
                 (f"{caption} of {format_metric(mistakes.rates[rate])}", Grid(rate, caption, columns, values, note))
             )
     return found
+
+
+def _records(mistake: Mistake, shown: Shown) -> RecordsDetail | None:
+    """List what is known about the example items of a mistake, with what differs marked."""
+    if not shown.columns:
+        return None
+    heads = {name: Column(name) for name in shown.columns}
+    first = next((example.record for part in mistake.largest for example in part.records), {})
+    rows = [
+        [
+            write(Kind.TEXT, example.item),
+            write(Kind.TEXT, part.cluster),
+            *(Value(text, text) for text in write_record(example.record, heads, first=first).values()),
+        ]
+        for part in mistake.largest
+        for example in part.records
+    ]
+    return RecordsDetail(shorten(mistake.cluster).text, [ITEM, f"{mistake.other} cluster", *shown.columns], rows)
 
 
 def _sentence(mistake: Any) -> str:
@@ -167,12 +191,18 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
 _SHORT = 12
 
 
+def _attributes(evaluation: Evaluation) -> list[str]:
+    """Choose what to show of example items: what was asked for, or the first columns."""
+    shown = evaluation.shown
+    return list(shown.columns) if shown.is_asked else list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
+
+
 def _clusters(evaluation: Evaluation, side: str) -> Grid:
     kind = "ideal" if side == IDEAL else "actual"
     names = [m.name for m in evaluation.metrics]
     table = costly_clusters(evaluation, side, names)
     total, rows = len(table), table.head(MOST_CLUSTERS).to_dicts()
-    attributes = list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
+    attributes = _attributes(evaluation)
     keys = [row[side] for row in rows]
     found = break_down(evaluation.evidence, side, keys, cells=MOST_CELLS, columns=attributes)
     heads = item_heads([found], attributes)
