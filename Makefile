@@ -81,10 +81,10 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-coverage: check browser java  ## Run all tests, and show which lines they do not reach.
+coverage: check browser java  ## Run all tests, show which lines they do not reach, and fail below 90 %.
 	$(BIN)/python -m pytest -m "not spark and not cluster" --cov --cov-report=
 	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark --cov --cov-append --cov-report=
-	$(BIN)/python -m pytest -m cluster --cov --cov-append --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -m cluster --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=90
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
