@@ -30,7 +30,10 @@ def draw_table(drawing: Drawing) -> str:
     from rich.console import Console
 
     buffer, width = io.StringIO(), terminal_width()
-    console = Console(file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False)
+    # Inside a notebook, rich would display the table instead of writing it.
+    console = Console(
+        file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False, force_jupyter=False
+    )
     if drawing.title:
         console.print(escape_controls(drawing.title))
     table, left_out = _fit(drawing, width)
