@@ -79,7 +79,7 @@ class FoundSlices(Result):
         tried: How many slices were looked at.
         confidence: How often the intervals should contain the true value.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> people = pw.datasets.people()
         >>> evaluation = pw.evaluate(ideal=people.truth, actual=people.clusters, attributes=people.records)
@@ -137,7 +137,7 @@ def find_slices(
     Returns:
         The slices, the most striking first. Where two share most of their items, only the first is listed.
 
-    Example:
+    Examples:
         >>> import pointwise as pw
         >>> people = pw.datasets.people()
         >>> evaluation = pw.evaluate(ideal=people.truth, actual=people.clusters, attributes=people.records)

@@ -57,7 +57,7 @@ _SIMILAR = 1.25
 def without_parameters(warning: str) -> str:
     """Leave out of a warning what speaks of parameters, which a reader of a page cannot set.
 
-    Example:
+    Examples:
         >>> without_parameters("5% are missing. missing='singleton' counts each as alone.")
         '5% are missing.'
     """
