@@ -38,13 +38,15 @@ class Matrix:
 
 
 def members(clustering: Clustering, item: Item, among: Collection[Item]) -> frozenset[Item]:
-    """List the items that share the item's cluster."""
-    return frozenset(other for other in among if clustering[other] == clustering[item])
+    """List the items that share the item's cluster; none if the clustering lacks the item."""
+    if item not in clustering:
+        return frozenset()
+    return frozenset(other for other in among if other in clustering and clustering[other] == clustering[item])
 
 
-def sets(ideal: Clustering, actual: Clustering) -> dict[Item, Sets]:
-    """Divide the common items, from the perspective of each of them."""
-    common = [item for item in ideal if item in actual]
+def sets(ideal: Clustering, actual: Clustering, counted: Collection[Item] | None = None) -> dict[Item, Sets]:
+    """Divide the common items, or others that count, from the perspective of each of them."""
+    common = [item for item in ideal if item in actual] if counted is None else counted
     found = {}
     for item in common:
         ideal_cluster, actual_cluster = members(ideal, item, common), members(actual, item, common)
@@ -54,15 +56,20 @@ def sets(ideal: Clustering, actual: Clustering) -> dict[Item, Sets]:
     return found
 
 
-def matrices(ideal: Clustering, actual: Clustering, weights: Weights | None = None) -> dict[Item, Matrix]:
-    """Weigh the four sets of every common item; without weights every item weighs 1."""
+def matrices(
+    ideal: Clustering,
+    actual: Clustering,
+    weights: Weights | None = None,
+    counted: Collection[Item] | None = None,
+) -> dict[Item, Matrix]:
+    """Weigh the four sets of every item that counts; without weights every item weighs 1."""
 
     def weigh(some: frozenset[Item]) -> Fraction:
         return sum((weight_of(item, weights) for item in some), Fraction(0))
 
     return {
         item: Matrix(weigh(four.tp), weigh(four.fp), weigh(four.fn), weigh(four.tn))
-        for item, four in sets(ideal, actual).items()
+        for item, four in sets(ideal, actual, counted).items()
     }
 
 
@@ -102,7 +109,7 @@ def everything(m: Matrix) -> Fraction:
 def f_beta(m: Matrix, beta: Fraction | int) -> Value:
     """Take the weighted harmonic mean of precision and recall."""
     p, r = precision(m), recall(m)
-    return (1 + beta**2) * p * r / (beta**2 * p + r)
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else Fraction(0)
 
 
 def matthews(m: Matrix) -> Value:
@@ -123,32 +130,40 @@ METRICS: dict[str, Callable[[Matrix], Value]] = {
     "f1": lambda m: f_beta(m, 1),
     "jaccard_index": lambda m: m.tp / (m.tp + m.fp + m.fn),
     "jaccard_distance": lambda m: 1 - m.tp / (m.tp + m.fp + m.fn),
-    "over_merge_rate": lambda m: 1 - precision(m),
-    "under_merge_rate": lambda m: 1 - recall(m),
+    "over_merge_rate": lambda m: _all_defined(lambda p: 1 - p, precision(m)),
+    "under_merge_rate": lambda m: _all_defined(lambda r: 1 - r, recall(m)),
     "accuracy": lambda m: (m.tp + m.tn) / everything(m),
-    "element_similarity": lambda m: min(precision(m), recall(m)),
-    "fowlkes_mallows": lambda m: math.sqrt(precision(m) * recall(m)),
+    "element_similarity": lambda m: _all_defined(min, precision(m), recall(m)),
+    "fowlkes_mallows": lambda m: _all_defined(lambda p, r: math.sqrt(p * r), precision(m), recall(m)),
     "prevalence": lambda m: (m.tp + m.fn) / everything(m),
     "predicted_prevalence": lambda m: (m.tp + m.fp) / everything(m),
     "specificity": specificity,
     "negative_predictive_value": negative_predictive_value,
     "fall_out": lambda m: _all_defined(lambda s: 1 - s, specificity(m)),
-    "miss_rate": lambda m: 1 - recall(m),
-    "false_discovery_rate": lambda m: 1 - precision(m),
+    "miss_rate": lambda m: _all_defined(lambda r: 1 - r, recall(m)),
+    "false_discovery_rate": lambda m: _all_defined(lambda p: 1 - p, precision(m)),
     "false_omission_rate": lambda m: _all_defined(lambda n: 1 - n, negative_predictive_value(m)),
-    "informedness": lambda m: _all_defined(lambda s: recall(m) + s - 1, specificity(m)),
-    "markedness": lambda m: _all_defined(lambda n: precision(m) + n - 1, negative_predictive_value(m)),
-    "balanced_accuracy": lambda m: _all_defined(lambda s: (recall(m) + s) / 2, specificity(m)),
-    "balanced_predictive_value": lambda m: _all_defined(lambda n: (precision(m) + n) / 2, negative_predictive_value(m)),
+    "informedness": lambda m: _all_defined(lambda r, s: r + s - 1, recall(m), specificity(m)),
+    "markedness": lambda m: _all_defined(lambda p, n: p + n - 1, precision(m), negative_predictive_value(m)),
+    "balanced_accuracy": lambda m: _all_defined(lambda r, s: (r + s) / 2, recall(m), specificity(m)),
+    "balanced_predictive_value": lambda m: _all_defined(
+        lambda p, n: (p + n) / 2, precision(m), negative_predictive_value(m)
+    ),
     "matthews": matthews,
     "adjusted_rand": adjusted_rand,
 }
 
 
-def item_values(name: str, ideal: Clustering, actual: Clustering, weights: Weights | None = None) -> dict[Item, Value]:
-    """Compute a metric for every common item."""
+def item_values(
+    name: str,
+    ideal: Clustering,
+    actual: Clustering,
+    weights: Weights | None = None,
+    counted: Collection[Item] | None = None,
+) -> dict[Item, Value]:
+    """Compute a metric for every item that counts."""
     metric = METRICS.get(name) or (lambda m: f_beta(m, Fraction(name.removeprefix("f"))))
-    return {item: metric(matrix) for item, matrix in matrices(ideal, actual, weights).items()}
+    return {item: metric(matrix) for item, matrix in matrices(ideal, actual, weights, counted).items()}
 
 
 def lift(values: Mapping[Item, Value], weights: Weights | None = None, among: Collection[Item] | None = None) -> Value:
@@ -166,12 +181,14 @@ def value(
     actual: Clustering,
     weights: Weights | None = None,
     among: Collection[Item] | None = None,
+    *,
+    counted: Collection[Item] | None = None,
 ) -> Value:
-    """Compute a metric of a set of items; of all common items unless said otherwise."""
+    """Compute a metric of a set of items; of all that count, which are the common ones, unless said otherwise."""
     if name == "f1_of_means":
-        p, r = (value(part, ideal, actual, weights, among) for part in ("precision", "recall"))
-        return 2 / (1 / p + 1 / r)
-    return lift(item_values(name, ideal, actual, weights), weights, among)
+        p, r = (value(part, ideal, actual, weights, among, counted=counted) for part in ("precision", "recall"))
+        return _all_defined(lambda p, r: 2 * p * r / (p + r) if p + r else None, p, r)
+    return lift(item_values(name, ideal, actual, weights, counted), weights, among)
 
 
 def pair_matrix(ideal: Clustering, actual: Clustering, weights: Weights | None = None) -> Matrix:

@@ -17,6 +17,8 @@ CLUSTER = "cluster"
 IDEAL = "ideal_cluster"
 ACTUAL = "actual_cluster"
 
+NO_CLUSTER = "<none>"  # what the id of an empty cluster begins with: that of items that a clustering wrongly lacks
+
 RESERVED = (ITEM, CLUSTER, IDEAL, ACTUAL, "weight")
 """Columns of the items themselves. An attribute of the same name would be mixed up with them."""
 

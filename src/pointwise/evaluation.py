@@ -124,9 +124,12 @@ def evaluate(
             few that hold text. An empty list shows none.
         metrics: The metrics to show, by name or as they are; by default precision, recall, f1 and jaccard_distance.
         outside: What members of an actual cluster that the truth does not list mean: nothing ("ignore", as in
-            the paper), or that the cluster is wrong to hold them ("wrong"; the truth clusters are complete).
+            the paper); that the cluster is wrong to hold them ("wrong"; the truth clusters are complete); or that they
+            should not exist at all ("spurious"; the truth lists every item): then each counts as an item, too, with an
+            empty ideal cluster, so that its precision is 0 and its recall undefined.
         missing: What happens to ideal items that the actual clustering lacks: left out ("drop", as in the
-            paper), each alone in an actual cluster ("singleton"), or an error ("error").
+            paper), each alone in an actual cluster ("singleton"), each in an empty one, so that its recall is 0 and
+            its precision undefined ("wrong"), or an error ("error").
         unassigned: What happens to items without a cluster: "error", "singleton" (each alone), "one-cluster" or
             "drop"; a mapping with the keys "ideal" and "actual" where the two differ.
         unassigned_labels: Cluster labels that mean "no cluster": one, such as -1, or several.
@@ -229,17 +232,19 @@ def evaluate_inputs(
         common=common.totals,
         outside=common.outside,
         attributes=inputs.attributes,
+        has_empty=options.has_empty,
     )
     scope = Scope(inputs, common, evidence.cells, engine)
-    sees_outside = options.outside == "wrong"
+    sees_outside = options.outside != "ignore"
     if options.sampling is None:
         options = replace(options, sampling=find_design(inputs, engine))
     if options.sampling is None:
         sample = Sample(sees_outside=sees_outside)
     else:
         sample = draw_up(options.sampling, probabilities, scope, sees_outside=sees_outside)
+    sample = replace(sample, has_spurious=options.outside == "spurious")
     sample.check(metrics)
-    return Evaluation(evidence.drawn(sample), metrics, options, inputs.sources, scope)
+    return Evaluation(evidence.drawn(sample), evidence.fit(metrics), options, inputs.sources, scope)
 
 
 @in_turn("engine")
@@ -427,8 +432,8 @@ class Evaluation:
 
         Args:
             limit: How many to list.
-            kind: "over-merge", "under-merge", "both", or "outside": the over-merges with members that the truth does
-                not list.
+            kind: "over-merge", "under-merge", "both"; "outside": the over-merges with members that the truth does
+                not list; or "missing": the items that the actual clustering lacks, where that is wrong.
             by: What a mistake is: an actual cluster that merges or an ideal cluster that was split ("cluster"), or two
                 parts of such a cluster ("pair").
             show: What to show of the examples, as in `evaluate`.
@@ -595,7 +600,7 @@ class Evaluation:
             return self.metrics
         chosen = find_metrics(metrics)
         self.evidence.sample.check(chosen)
-        return chosen
+        return self.evidence.fit(chosen)
 
 
 def load(
@@ -632,9 +637,10 @@ def load(
     phase("reading")
     chosen = choose_engine(engine, memory_limit=memory_limit, threads=threads)
     with _closed_on_failure(chosen, engine), open_run(path, verify=verify) as run:
+        evidence = read_evidence(run, chosen)
         return Evaluation(
-            evidence=read_evidence(run, chosen),
-            metrics=_known_metrics(run.manifest, run.path),
+            evidence=evidence,
+            metrics=evidence.fit(_known_metrics(run.manifest, run.path)),
             options=read_options(run.manifest),
             sources=read_sources(run.manifest),
             scope=coverage_of(run.manifest.coverage),
@@ -665,7 +671,7 @@ def _coverage_warnings(coverage: Coverage, overall: Overall, options: Options) -
     if _decisive(missing, weight) > _HIGH_MISSING_SHARE and options.missing == "drop":
         yield (
             f"{_both_in_words('ideal items', missing, weight, ('are', 'is'))} missing from the actual "
-            "clustering and left out. missing='singleton' counts each as alone."
+            "clustering and left out. missing='singleton' counts each as alone, missing='wrong' as in no cluster."
         )
     if _hides_much(coverage, options) and any(find_metric(name).sees_false_positives for name in overall.values):
         members = "members of the touched actual clusters"
@@ -713,5 +719,5 @@ def _say_range(coverage: Coverage, overall: Overall) -> str:
 
 def _undefined_warnings(overall: Overall) -> Iterator[str]:
     for name, share in overall.undefined.items():
-        if share:
+        if share and not find_metric(name).is_total:  # otherwise because the policies want it so
             yield f"{name} is undefined for {format_share(share)} of the weight, which its average leaves out."

@@ -59,6 +59,9 @@ def assert_rows_are_evaluations(sweep: pw.Sweep, links=LINKS, **options) -> None
         ("wrong", "drop", None),
         ("ignore", "singleton", WEIGHTS),
         ("wrong", "singleton", WEIGHTS),
+        ("spurious", "wrong", WEIGHTS),
+        ("spurious", "wrong", None),
+        ("wrong", "wrong", WEIGHTS),
     ],
 )
 def test_rows_are_evaluations_under_every_policy(outside, missing, weights):

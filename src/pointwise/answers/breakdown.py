@@ -9,7 +9,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.records import Example, fetch_examples
-from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, ITEM, ITEMS, TP, WEIGHT
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, ITEM, ITEMS, WEIGHT
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
 
@@ -80,27 +80,38 @@ def break_down(
     other = ACTUAL if side == IDEAL else IDEAL
     wanted = from_rows([{side: cluster} for cluster in clusters], evidence.engine)
     chosen = evidence.engine.checkpoint(evidence.cells.join(wanted, on=side, how="inner"))
+    if evidence.sample.has_spurious and side == ACTUAL:
+        chosen = _without_spurious(chosen)
     totals = {row[side]: row for row in evidence.engine.collect(_totals(chosen, side)).to_pylist()}
-    rows = _heaviest_of_each(evidence, chosen, side, totals, cells)
+    rows = _heaviest_of_each(evidence, chosen.filter(nw.col(ITEMS) > 0), side, totals, cells)
     keys = [(row[IDEAL], row[ACTUAL]) for found in rows.values() for row in found]
     examples = find_examples(evidence, keys, columns)
 
     def as_cell(row: Mapping[str, Any]) -> Cell:
-        share = row[TP] / totals[row[side]][WEIGHT]
+        share = row[WEIGHT] / totals[row[side]][WEIGHT]
         found = examples.get((row[IDEAL], row[ACTUAL]), ())
-        return Cell(row[other], int(row[ITEMS]), row[TP], share, found)
+        return Cell(row[other], int(row[ITEMS]), row[WEIGHT], share, found)
 
     return {
-        cluster: Breakdown([as_cell(row) for row in rows[cluster]], **_sizes(totals[cluster], side))
+        cluster: Breakdown([as_cell(row) for row in rows.get(cluster, ())], **_sizes(totals[cluster], side))
         for cluster in totals
     }
 
 
+def _without_spurious(cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Let items that the truth lacks count to the margins of their clusters only, as members outside the truth do."""
+    is_spurious = nw.col(IDEAL_ITEMS) == 0
+    return cells.with_columns(
+        *(nw.when(is_spurious).then(nw.lit(0)).otherwise(nw.col(n)).alias(n) for n in (ITEMS, WEIGHT))
+    )
+
+
 def _totals(cells: nw.LazyFrame, side: str) -> nw.LazyFrame:
-    return cells.group_by(side).agg(
-        nw.len().alias(_CELLS),
+    counted = cells.with_columns((nw.col(ITEMS) > 0).cast(nw.Int64).alias(_CELLS))
+    return counted.group_by(side).agg(
+        nw.col(_CELLS).sum(),
         nw.col(ITEMS).sum(),
-        nw.col(TP).sum().alias(WEIGHT),
+        nw.col(WEIGHT).sum(),
         nw.col(ACTUAL_ITEMS).max().alias(_ALL_ITEMS),
         nw.col(ACTUAL_WEIGHT).max().alias(_ALL_WEIGHT),
     )
@@ -128,7 +139,7 @@ def _heaviest_of_each(
 
 def _heaviest(evidence: Evidence, cells: nw.LazyFrame, most: int | None = None) -> list[dict[str, Any]]:
     """Fetch cells, the heaviest first."""
-    ordered = cells.select(IDEAL, ACTUAL, ITEMS, TP).sort(TP, IDEAL, ACTUAL, descending=[True, False, False])
+    ordered = cells.select(IDEAL, ACTUAL, ITEMS, WEIGHT).sort(WEIGHT, IDEAL, ACTUAL, descending=[True, False, False])
     fetched = ordered if most is None else ordered.head(most)
     rows: list[dict[str, Any]] = evidence.engine.collect(fetched).to_pylist()
     return rows

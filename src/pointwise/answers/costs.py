@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, COST, IDEAL, ITEMS, SHARE
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, COST, IDEAL, IDEAL_ITEMS, ITEMS, SHARE, WEIGHT
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import sum_up
 from pointwise.core.metrics import Metric, find_metric
+from pointwise.engines.queries import total
 
 COST_RATES = {IDEAL: "under_merge_rate", ACTUAL: "over_merge_rate"}
 """An ideal cluster is split, an actual cluster is mixed."""
@@ -33,9 +34,18 @@ def cost_clusters(evidence: Evidence, side: str) -> nw.LazyFrame:
     Returns:
         Clusters of the side with `cost` and `items`.
     """
-    rate = cost_rate(side)
+    rate, whole = cost_rate(side), judged_weight(evidence, side)
     sums = sum_up(evidence.sample.expand(evidence.measured((rate,))), (side,), (rate,))
-    return sums.select(side, ITEMS, (nw.col(rate.name) / evidence.estimated_weight).alias(COST))
+    return sums.select(side, ITEMS, (nw.col(rate.name) / whole).alias(COST))
+
+
+def judged_weight(evidence: Evidence, side: str) -> float:
+    """Weigh the items for which the rate of a side is defined, with what they stand for: those with a cluster there."""
+    if not evidence.has_empty:
+        return evidence.estimated_weight
+    number = IDEAL_ITEMS if side == IDEAL else ACTUAL_ITEMS
+    cells = evidence.cells.filter(nw.col(number) > 0).select(IDEAL, WEIGHT)
+    return total(evidence.sample.expand(cells), WEIGHT, evidence.engine)
 
 
 def with_cost(lifted: nw.LazyFrame, evidence: Evidence, side: str) -> nw.LazyFrame:
@@ -43,6 +53,8 @@ def with_cost(lifted: nw.LazyFrame, evidence: Evidence, side: str) -> nw.LazyFra
 
     Where the sample does not allow an estimate, it is the cost among the items of the truth.
     """
-    if evidence.sample.clusters is None or not can_cost(evidence, side):
-        return lifted.with_columns((nw.col(SHARE) * nw.col(COST_RATES[side])).alias(COST))
-    return lifted.join(cost_clusters(evidence, side).select(side, COST), on=side, how="inner")
+    is_plain = evidence.sample.clusters is None and not evidence.has_empty
+    if is_plain or not can_cost(evidence, side):
+        return lifted.with_columns((nw.col(SHARE) * nw.col(COST_RATES[side])).fill_null(0.0).alias(COST))
+    joined = lifted.join(cost_clusters(evidence, side).select(side, COST), on=side, how="inner")
+    return joined.with_columns(nw.col(COST).fill_null(0.0))

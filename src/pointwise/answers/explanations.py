@@ -134,7 +134,7 @@ _SETS = {
 class ItemExplanation(Explanation):
     """How the two clusterings differ from the perspective of one item: four sets of items.
 
-    An item is one of its own true positives.
+    An item is one of its own true positives, unless one of the clusterings lacks it.
 
     Args:
         true_positives: What is with it and should be.
@@ -328,7 +328,10 @@ def explain_item(
         listed = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
         return ItemSet(tuple(listed), number, weight, fetch_records(evidence, listed, shown.columns))
 
-    fp_items, fn_items = cell[ACTUAL_ITEMS] - cell[ITEMS], cell[IDEAL_ITEMS] - cell[ITEMS]
+    same_ideal = same_ideal if cell[IDEAL_ITEMS] else nw.lit(False)  # nothing is in an empty cluster
+    same_actual = same_actual if cell[ACTUAL_ITEMS] else nw.lit(False)
+    tp_items = cell[ITEMS] if cell[IDEAL_ITEMS] and cell[ACTUAL_ITEMS] else 0
+    fp_items, fn_items = cell[ACTUAL_ITEMS] - tp_items, cell[IDEAL_ITEMS] - tp_items
     heads = record_columns(shown, ("set", ITEMS, WEIGHT, "which"))
     return ItemExplanation(
         subject=ITEM,
@@ -337,7 +340,7 @@ def explain_item(
         weight=row[WEIGHT],
         ideal_cluster=row[IDEAL],
         actual_cluster=row[ACTUAL],
-        true_positives=sample(same_ideal & same_actual, cell[ITEMS], cell[TP]),
+        true_positives=sample(same_ideal & same_actual, tp_items, cell[TP]),
         false_positives=sample(~same_ideal & same_actual, fp_items, cell[FP]),
         false_negatives=sample(same_ideal & ~same_actual, fn_items, cell[FN]),
         true_negatives=ItemSet((), evidence.totals.items - cell[IDEAL_ITEMS] - fp_items, cell[TN]),

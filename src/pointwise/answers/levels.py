@@ -88,7 +88,7 @@ def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence
 
 def tabulate_clusters(evidence: Evidence, side: str, metrics: Sequence[Metric]) -> MetricTable:
     """Average metrics over the common items of every ideal or actual cluster, and say what the cluster costs."""
-    lifted = tuple({m.name: m for m in (*metrics, cost_rate(side))}.values())
+    lifted = tuple({m.name: m for m in (cost_rate(side), *metrics)}.values())
     frame = with_cost(evidence.lift(evidence.measured(lifted), (side,), lifted), evidence, side)
     title = "Ideal clusters" if side == IDEAL else "Actual clusters"
     costs = [Column(COST, Kind.METRIC)] if can_cost(evidence, side) else []

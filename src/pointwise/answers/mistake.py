@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pointwise.answers.records import Example, find_differences
-from pointwise.columns import COST, ITEMS, WEIGHT
+from pointwise.columns import COST, ITEMS, NO_CLUSTER, WEIGHT
 from pointwise.text.values import format_count, format_weight
 
 OVER_MERGE = "over-merge"
 UNDER_MERGE = "under-merge"
 OUTSIDE = "outside"  # an over-merge with members that the truth does not list, where these count as wrong
+MISSING = "missing"  # a split-off part that the actual clustering lacks, where that is wrong
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Part:
 
     def name(self, side: str) -> str:
         """Name the cluster."""
+        if self.cluster == NO_CLUSTER:
+            return "missing"
         return "outside the truth" if self.cluster is None else f"{side} {self.cluster}"
 
     def describe(self, side: str) -> str:
@@ -66,7 +69,8 @@ class Mistake:
     """An actual cluster that merges what belongs apart, or an ideal cluster that was split; or two parts of one.
 
     Args:
-        kind: "over-merge", "under-merge", or "outside": an over-merge with members that the truth does not list.
+        kind: "over-merge", "under-merge"; "outside": an over-merge with members that the truth does not list; or
+            "missing": an under-merge of items that the actual clustering lacks.
         cluster: The actual cluster that merges, or the ideal cluster that was split.
         items: How many items it has.
         weight: Their weight.
@@ -102,14 +106,19 @@ class Mistake:
         return self.largest[1]
 
     @property
+    def is_split(self) -> bool:
+        """Whether an ideal cluster was split, rather than several merged."""
+        return self.kind in (UNDER_MERGE, MISSING)
+
+    @property
     def side(self) -> str:
         """Which clustering the cluster belongs to: "ideal" or "actual"."""
-        return "ideal" if self.kind == UNDER_MERGE else "actual"
+        return "ideal" if self.is_split else "actual"
 
     @property
     def other(self) -> str:
         """Which clustering the parts belong to."""
-        return "actual" if self.kind == UNDER_MERGE else "ideal"
+        return "actual" if self.is_split else "ideal"
 
     @property
     def differing(self) -> list[str]:
@@ -119,12 +128,14 @@ class Mistake:
 
     def cell(self, part: Part) -> tuple[Any, Any]:
         """Return the ideal and the actual cluster of a part."""
-        return (self.cluster, part.cluster) if self.kind == UNDER_MERGE else (part.cluster, self.cluster)
+        return (self.cluster, part.cluster) if self.is_split else (part.cluster, self.cluster)
 
     @property
     def heading(self) -> str:
         """Say what happened to the cluster, without the parts."""
-        verb = "is split into" if self.kind == UNDER_MERGE else "merges"
+        if self.parts == 1:  # all of it is lacking on the other side
+            return f"{self.side} {self.cluster} {'is missing' if self.is_split else 'should not exist'}"
+        verb = "is split into" if self.is_split else "merges"
         return f"{self.side} {self.cluster} {verb} {format_count(self.parts, 'part')}"
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.breakdown import Breakdown, break_down, find_examples
 from pointwise.answers.costs import cost_clusters
 from pointwise.answers.levels import lift_overall
-from pointwise.answers.mistake import OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part, Rest
+from pointwise.answers.mistake import MISSING, OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part, Rest
 from pointwise.answers.pairs import PairRanking
 from pointwise.answers.records import DIFFERS_MEANS, NOTHING_SHOWN, Example, Shown, record_columns, write_record
 from pointwise.columns import ACTUAL, COST, IDEAL, ITEMS, SHARE, WEIGHT, Column, Kind
@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 LARGEST = 3
 """How many parts of a cluster are listed."""
 
-_RATES = {OVER_MERGE: "over_merge_rate", UNDER_MERGE: "under_merge_rate", OUTSIDE: "over_merge_rate"}
+_RATES = {
+    OVER_MERGE: "over_merge_rate",
+    OUTSIDE: "over_merge_rate",
+    UNDER_MERGE: "under_merge_rate",
+    MISSING: "under_merge_rate",
+}
+_PARTIAL = {OUTSIDE: "Mistakes with members outside the truth", MISSING: "Missing items"}
 _MORE = {"over_merge_rate": "{:,} more that merge", "under_merge_rate": "{:,} more that are split"}
 _WHAT = "what happened"
 
@@ -47,7 +53,7 @@ class Mistakes(Result, Sequence[Mistake]):
         mistakes: The costliest ones.
         rates: The overall rates that they are part of.
         rest: What is not listed, per rate.
-        kind: Which mistakes were asked for. Those of the kind "outside" are only a part of their rate.
+        kind: Which mistakes were asked for. Those of the kinds "outside" and "missing" are only a part of their rate.
         by: Whether a mistake is a cluster, or a pair of its parts.
         shown: What is shown of the examples beside their ids.
         sample: How the ideal clusters of the truth were drawn: rates, costs and shares are of all they stand for.
@@ -99,7 +105,7 @@ class Mistakes(Result, Sequence[Mistake]):
     def drawing(self) -> Drawing:
         """Say what to show: the mistakes and their parts, what each costs, and the rest."""
         rates = " and ".join(f"{name} {format_metric(value)}" for name, value in self.rates.items())
-        begin = "Mistakes with members outside the truth, part of" if self.kind == OUTSIDE else "Mistakes that make up"
+        begin = f"{_PARTIAL[self.kind]}, part of" if self.kind in _PARTIAL else "Mistakes that make up"
         title = self.sample.title(f"{begin} {rates}")
         differing = {name for mistake in self.mistakes for name in mistake.differing}
         records = record_columns(self.shown, (column.name for column in _DRAWN))
@@ -196,10 +202,10 @@ def find_mistakes(
     if limit < 1:
         raise UsageError(f"limit={short(limit)}: list at least one mistake.")
     kinds = (OVER_MERGE, UNDER_MERGE) if kind == "both" else (kind,)
-    metrics = find_metrics([_RATES[k] for k in kinds])
+    metrics = evidence.fit(find_metrics([_RATES[k] for k in kinds]))
     evidence.sample.check(metrics)
     overall = lift_overall(evidence, metrics)
-    rates = {_RATES[k]: overall[_RATES[k]] for k in kinds}
+    rates = {_RATES[k]: overall.values[_RATES[k]] or 0.0 for k in kinds}
     rankings: list[_Ranking] = [_rank_by(by)(evidence, k) for k in kinds]
     ranked = heapq.merge(*(ranking.ranked(limit) for ranking in rankings), key=lambda found: -found.cost)
     listed = _with_parts(evidence, list(islice(ranked, limit)), by, shown.columns)
@@ -243,13 +249,13 @@ class _ClusterRanking:
 
     def __init__(self, evidence: Evidence, kind: str) -> None:
         self.evidence, self.kind = evidence, kind
-        self.side = IDEAL if kind == UNDER_MERGE else ACTUAL
+        self.side = IDEAL if kind in (UNDER_MERGE, MISSING) else ACTUAL
         self.costs = evidence.engine.checkpoint(self._costs().filter(nw.col(COST) > 0))
 
     def _costs(self) -> nw.LazyFrame:
-        if self.kind != OUTSIDE:
+        if self.kind not in _PARTIAL:
             return cost_clusters(self.evidence, self.side)
-        return PairRanking(self.evidence, self.kind).outside_costs().group_by(ACTUAL).agg(nw.col(COST).sum())
+        return PairRanking(self.evidence, self.kind).partial_costs().group_by(self.side).agg(nw.col(COST).sum())
 
     def ranked(self, n: int) -> Iterator[Mistake]:
         """Yield the costliest clusters, costliest first; their parts are looked up for those that are listed."""
@@ -264,7 +270,7 @@ class _ClusterRanking:
         return count(self.costs, self.evidence.engine)
 
     def total_cost(self, rate: float) -> float:
-        """Sum what all clusters cost: the whole rate, unless only the outside members count."""
+        """Sum what all clusters cost: the whole rate, unless only outside members or missing items count."""
         return PairRanking(self.evidence, self.kind).total_cost(rate)
 
 
@@ -278,11 +284,11 @@ def _with_parts(
     if by == "pair":
         return _with_examples(evidence, mistakes, columns)
     found: dict[tuple[str, Any], Breakdown] = {}
-    for side, kinds in ((ACTUAL, (OVER_MERGE, OUTSIDE)), (IDEAL, (UNDER_MERGE,))):
-        clusters = [m.cluster for m in mistakes if m.kind in kinds]
+    for side, is_split in ((ACTUAL, False), (IDEAL, True)):
+        clusters = [m.cluster for m in mistakes if m.is_split == is_split]
         broken = break_down(evidence, side, clusters, cells=LARGEST, columns=columns)
         found |= {(side, cluster): breakdown for cluster, breakdown in broken.items()}
-    return [_filled(m, found[IDEAL if m.kind == UNDER_MERGE else ACTUAL, m.cluster]) for m in mistakes]
+    return [_filled(m, found[IDEAL if m.is_split else ACTUAL, m.cluster]) for m in mistakes]
 
 
 def _filled(mistake: Mistake, found: Breakdown) -> Mistake:

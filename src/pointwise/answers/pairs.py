@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations, groupby, islice
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.mistake import OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part
+from pointwise.answers.costs import judged_weight
+from pointwise.answers.mistake import MISSING, OUTSIDE, OVER_MERGE, UNDER_MERGE, Mistake, Part
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_ITEMS,
@@ -22,15 +24,18 @@ from pointwise.columns import (
     IDEAL_ITEMS,
     IDEAL_WEIGHT,
     ITEMS,
+    NO_CLUSTER,
     TP,
     WEIGHT,
 )
+from pointwise.core.confusion import is_empty
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import count, from_rows, total
 
 _HEAVIEST, _LEADER, _CELLS = "heaviest", "leader", "cells"
 _PEAK = "peak"
 _COMMON_ITEMS, _COMMON_WEIGHT = "common_items", "common_weight"
+_LACKING_ITEMS, _LACKING, _STANDS_FOR = "lacking_items", "lacking_weight", "lacking_expanded"
 
 
 class PairRanking:
@@ -43,32 +48,49 @@ class PairRanking:
 
     In a sample, a cell of expanded weight v stands for more than itself, and a pair costs `(v_a tp_b + tp_a v_b)`
     over the same product.
+
+    Items that the other side lacks are a part as well, where they count. They make a pair with every cell, and one with
+    themselves: none of them is with any.
     """
 
     def __init__(self, evidence: Evidence, kind: str) -> None:
         self.evidence, self.kind = evidence, kind
-        self.side, self.other = (ACTUAL, IDEAL) if kind == OVER_MERGE else (IDEAL, ACTUAL)
-        self.margin = ACTUAL_WEIGHT if kind == OVER_MERGE else IDEAL_WEIGHT
-        self.number = ACTUAL_ITEMS if kind == OVER_MERGE else IDEAL_ITEMS
-        self.cells = evidence.sample.expand(evidence.cells)
+        is_split = kind in (UNDER_MERGE, MISSING)
+        self.side, self.other = (IDEAL, ACTUAL) if is_split else (ACTUAL, IDEAL)
+        self.margin = IDEAL_WEIGHT if is_split else ACTUAL_WEIGHT
+        self.number = IDEAL_ITEMS if is_split else ACTUAL_ITEMS
+        self.common = evidence.cells.filter(~is_empty()) if evidence.has_empty else evidence.cells
+        self.cells = evidence.sample.expand(self.common)
+
+    @property
+    def has_lacking(self) -> bool:
+        """Whether the other side may lack items, whose empty clusters there have ids that are text."""
+        return self.evidence.has_empty and isinstance(self.evidence.cells.collect_schema()[self.other], nw.String)
+
+    @cached_property
+    def whole(self) -> float:
+        """Weight of the items that the rate is an average over."""
+        return judged_weight(self.evidence, self.side)
 
     def ranked(self, n: int) -> Iterator[Mistake]:
         """Yield the costliest mistakes, at least n of them if there are so many, costliest first."""
-        found = [] if self.kind == OUTSIDE else [self._pairs(n)]
-        if self.kind != UNDER_MERGE:
+        found = [] if self.kind in (OUTSIDE, MISSING) else [self._pairs(n)]
+        if self.side == ACTUAL:
             found.append(self._outside(n))
+        if self.has_lacking:
+            found.append(self._lacking(n))
         return heapq.merge(*found, key=lambda mistake: -mistake.cost)
 
     def total_cost(self, rate: float) -> float:
-        """Sum what all mistakes of this kind cost: the whole rate, unless they are only the outside ones."""
-        if self.kind != OUTSIDE:
+        """Sum what all mistakes of this kind cost: the whole rate, unless they are only some of it."""
+        if self.kind not in (OUTSIDE, MISSING):
             return rate
-        return total(self.outside_costs(), COST, self.evidence.engine)
+        return total(self.partial_costs(), COST, self.evidence.engine)
 
     def count(self) -> int:
         """Count all mistakes of this kind."""
-        outside = 0 if self.kind == UNDER_MERGE else count(self._outside_cells(), self.evidence.engine)
-        return outside if self.kind == OUTSIDE else outside + self._count_pairs()
+        partial = count(self.partial_costs(), self.evidence.engine)
+        return partial if self.kind in (OUTSIDE, MISSING) else partial + self._count_pairs()
 
     def _count_pairs(self) -> int:
         sizes = self._clusters().group_by(_CELLS).agg(nw.len().alias("clusters"))
@@ -76,7 +98,7 @@ class PairRanking:
         return sum(int(row["clusters"]) * (int(row[_CELLS]) * (int(row[_CELLS]) - 1) // 2) for row in rows)
 
     def _clusters(self) -> nw.LazyFrame:
-        sums = self.evidence.cells.group_by(self.side).agg(nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST))
+        sums = self.common.group_by(self.side).agg(nw.len().alias(_CELLS), nw.col(TP).max().alias(_HEAVIEST))
         return sums.with_columns(nw.col(_CELLS).cast(nw.Int64))
 
     def _pairs(self, n: int) -> Iterator[Mistake]:
@@ -88,7 +110,7 @@ class PairRanking:
         heaviest = cells.filter(nw.col(TP) == nw.col(_HEAVIEST))
         leaders = heaviest.group_by(self.side).agg(nw.col(self.other).min().alias(_LEADER))
         cells = cells.join(leaders, on=self.side, how="inner")
-        cost = 2 * nw.col(WEIGHT) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.evidence.estimated_weight)
+        cost = 2 * nw.col(WEIGHT) * nw.col(_HEAVIEST) / (nw.col(self.margin) * self.whole)
         followers = cells.filter(nw.col(self.other) != nw.col(_LEADER)).with_columns(cost.alias(COST))
         order = [COST, self.side, self.other]
         costliest = followers.sort(*order, descending=[True, False, False]).head(n)
@@ -111,7 +133,7 @@ class PairRanking:
         )
         cells = self.cells.join(peaks.filter(nw.col(_CELLS) > 1), on=self.side, how="inner")
         most = nw.col(WEIGHT) * nw.col(_HEAVIEST) + nw.col(TP) * nw.col(_PEAK)
-        bound = most / (nw.col(self.margin) * self.evidence.estimated_weight)
+        bound = most / (nw.col(self.margin) * self.whole)
         ranked = cells.with_columns(bound.alias(COST)).sort(
             COST, self.side, self.other, descending=[True, False, False]
         )
@@ -156,7 +178,7 @@ class PairRanking:
 
     def _cost(self, a: dict[str, Any], b: dict[str, Any]) -> float:
         both = a[WEIGHT] * b[TP] + a[TP] * b[WEIGHT]
-        return float(both / (a[self.margin] * self.evidence.estimated_weight))
+        return float(both / (a[self.margin] * self.whole))
 
     def _mistake(self, a: dict[str, Any], b: dict[str, Any]) -> Mistake:
         parts = tuple(Part(row[self.other], row[ITEMS], row[TP]) for row in (a, b))
@@ -165,16 +187,15 @@ class PairRanking:
 
     def _outside_cells(self) -> nw.LazyFrame:
         """Find the cells of clusters with members that the truth does not list and that count as wrong."""
-        sums = self.evidence.cells.group_by(ACTUAL).agg(
-            nw.col(ITEMS).sum().alias(_COMMON_ITEMS), nw.col(TP).sum().alias(_COMMON_WEIGHT)
-        )
+        known = self.evidence.cells.group_by(ACTUAL)  # where spurious items are known, and none is outside of them
+        sums = known.agg(nw.col(ITEMS).sum().alias(_COMMON_ITEMS), nw.col(WEIGHT).sum().alias(_COMMON_WEIGHT))
         joined = self.cells.join(sums, on=ACTUAL, how="inner")
         # Counts decide, because they are exact.
         return joined.filter(nw.col(ACTUAL_ITEMS) > nw.col(_COMMON_ITEMS))
 
     def _outside_cost(self) -> nw.Expr:
         others = nw.col(ACTUAL_WEIGHT) - nw.col(_COMMON_WEIGHT)
-        return nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.evidence.estimated_weight)
+        return nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.whole)
 
     def _outside(self, n: int) -> Iterator[Mistake]:
         """Find the cells that outside members cost most."""
@@ -186,9 +207,41 @@ class PairRanking:
             sizes = {"items": int(row[ACTUAL_ITEMS]), "weight": row[ACTUAL_WEIGHT]}
             yield Mistake(OUTSIDE, row[ACTUAL], cost=row[COST], parts=len(parts), largest=parts, **sizes)
 
-    def outside_costs(self) -> nw.LazyFrame:
-        """Say of every cell with outside members beside it what these cost: `actual_cluster`, `items`, `cost`."""
-        return self._outside_cells().select(ACTUAL, ITEMS, self._outside_cost().alias(COST))
+    def _lacking_pairs(self) -> nw.LazyFrame:
+        """Pair the items of a cluster that the other side lacks with every cell of it, and with themselves."""
+        cells = self.evidence.cells.filter(is_empty() & (nw.col(self.number) > 0))
+        cells = self.evidence.sample.expand(cells.with_columns(nw.col(WEIGHT).alias(_LACKING)))
+        summed = {ITEMS: _LACKING_ITEMS, _LACKING: _LACKING, WEIGHT: _STANDS_FOR}
+        margins = (self.margin, self.number)
+        sums = cells.group_by(self.side).agg(
+            *(nw.col(c).sum().alias(name) for c, name in summed.items()), *(nw.col(c).max() for c in margins)
+        )
+        sums = sums.with_columns(nw.col(_LACKING_ITEMS).cast(nw.Int64))
+        scale, columns = nw.col(self.margin) * self.whole, (self.side, self.other, ITEMS, TP, *margins)
+        own = nw.lit(NO_CLUSTER).alias(self.other), nw.col(_LACKING_ITEMS).alias(ITEMS), nw.col(_LACKING).alias(TP)
+        alone = sums.with_columns(*own, (nw.col(_STANDS_FOR) * nw.col(_LACKING) / scale).alias(COST))
+        beside = self.cells.join(sums.drop(*margins), on=self.side, how="inner")
+        beside = beside.with_columns((2 * nw.col(WEIGHT) * nw.col(_LACKING) / scale).alias(COST))
+        return nw.concat([f.select(*columns, _LACKING_ITEMS, _LACKING, COST) for f in (beside, alone)])
+
+    def _lacking(self, n: int) -> Iterator[Mistake]:
+        """Find the pairs with items that the other side lacks that cost most."""
+        kind, lacking = (OUTSIDE, None) if self.side == ACTUAL else (MISSING, NO_CLUSTER)
+        ranked = self._lacking_pairs().sort(COST, self.side, self.other, descending=[True, False, False]).head(n)
+        for row in self.evidence.engine.collect(ranked).to_pylist():
+            first = lacking if row[self.other] == NO_CLUSTER else row[self.other]
+            parts = Part(first, int(row[ITEMS]), row[TP]), Part(lacking, int(row[_LACKING_ITEMS]), row[_LACKING])
+            sizes = {"items": int(row[self.number]), "weight": row[self.margin]}
+            yield Mistake(kind, row[self.side], cost=row[COST], parts=len(parts), largest=parts, **sizes)
+
+    def partial_costs(self) -> nw.LazyFrame:
+        """Say what members outside the truth or missing items cost beside every cell: the cluster, and `cost`."""
+        found = []
+        if self.side == ACTUAL:
+            found.append(self._outside_cells().select(ACTUAL, self._outside_cost().alias(COST)))
+        if self.has_lacking:
+            found.append(self._lacking_pairs().select(self.side, COST))
+        return nw.concat(found) if found else self.common.select(self.side, nw.lit(0.0).alias(COST)).head(0)
 
 
 def _as_frame(evidence: Evidence, side: str, other: str, keys: Iterable[tuple[Any, Any]]) -> nw.LazyFrame:

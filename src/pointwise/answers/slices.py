@@ -16,7 +16,7 @@ from pointwise.errors import MissingColumnError, UsageError
 from pointwise.inputs.checks import say_reserved
 from pointwise.text.values import listed, short
 
-BANDS = (1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
+BANDS = (0, 1, 2, 3, 6, 11, 21, 51, 101, 1_001, 10_001)
 """Where bands of cluster sizes begin."""
 
 SIZES = {"ideal_cluster_size": IDEAL_ITEMS, "actual_cluster_size": ACTUAL_ITEMS}

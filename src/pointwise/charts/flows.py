@@ -11,7 +11,7 @@ import altair as alt
 import narwhals.stable.v2 as nw
 
 from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, compose, require_rows, shorten
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, TP
+from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.errors import UsageError
 from pointwise.pages.excerpts import costly_clusters
 from pointwise.text.values import format_count, format_share, format_weight
@@ -65,11 +65,11 @@ def _bands(evaluation: Evaluation, side: str, cluster: Any) -> list[Band]:
     own = found.cells.head(_MOST_CLUSTERS).to_dicts()
     others = [row[other] for row in own]
     is_near = nw.col(other).is_in(others) & (nw.col(side) != evidence.key(side, cluster))
-    near = evidence.cells.filter(is_near).sort(TP, descending=True).head(_MOST_CELLS)
-    rows = [row | {side: cluster, TP: row["weight"]} for row in own]
-    rows += evidence.engine.collect(near.select(IDEAL, ACTUAL, TP, ITEMS)).to_pylist()
-    bands = [Band(row[IDEAL], row[ACTUAL], row[TP], row[ITEMS]) for row in rows]
-    shown = sum(row["weight"] for row in own)
+    near = evidence.cells.filter(is_near).sort(WEIGHT, descending=True).head(_MOST_CELLS)
+    rows = [row | {side: cluster} for row in own]
+    rows += evidence.engine.collect(near.select(IDEAL, ACTUAL, WEIGHT, ITEMS)).to_pylist()
+    bands = [Band(row[IDEAL], row[ACTUAL], row[WEIGHT], row[ITEMS]) for row in rows]
+    shown = sum(row[WEIGHT] for row in own)
     if found.weight > shown * (1 + 1e-9) and found.items > sum(row[ITEMS] for row in own):
         rest = (found.weight - shown, found.items - sum(row[ITEMS] for row in own))
         bands.append(Band(cluster, REST, *rest) if side == IDEAL else Band(REST, cluster, *rest))

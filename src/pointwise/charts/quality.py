@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import narwhals.stable.v2 as nw
 
 from pointwise.answers.costs import COST_RATES
-from pointwise.answers.mistake import UNDER_MERGE, Mistake
+from pointwise.answers.mistake import Mistake
 from pointwise.answers.mistakes import Mistakes
 from pointwise.answers.tables import MetricTable
 from pointwise.charts.style import (
@@ -103,6 +105,8 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", limit: int = SHOWN_
     """
     column = _COLUMNS[side]
     table = costly_clusters(evaluation, column, ("precision", "recall"))
+    if evaluation.evidence.has_empty:  # a cluster without one of the two has no place here
+        table = replace(table, frame=table.frame.filter(*(~nw.col(m).is_null() for m in ("precision", "recall"))))
     total, found = len(table), table.head(_MOST_CLUSTERS).to_dicts()
     heaviest = max((row[WEIGHT] for row in found), default=1.0)
     rows = [_bubble(row, column, heaviest) for row in found]
@@ -279,8 +283,7 @@ def _costs(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], rates: Mappi
 
 
 def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
-    is_split = mistake.kind == UNDER_MERGE
-    kind, side = ("torn apart", "ideal") if is_split else ("mixed up", "actual")
+    kind, side = ("torn apart" if mistake.is_split else "mixed up"), mistake.side
     return _cost_row(mistake, f"{number}. {side} {shorten(mistake.cluster, 24)}", kind)
 
 

@@ -52,7 +52,8 @@ OutsidePolicy = Annotated[
     Outside | None,
     typer.Option(
         show_default="ignore",
-        help="Members of an actual cluster that the truth does not list: ignored, or wrong there.",
+        help="Members of an actual cluster that the truth does not list: ignored, wrong there, or items that should "
+        "not exist.",
         rich_help_panel=_POLICIES,
     ),
 ]
@@ -60,7 +61,7 @@ MissingPolicy = Annotated[
     Missing | None,
     typer.Option(
         show_default="drop",
-        help="Ideal items that the actual clustering lacks: dropped, each alone, or an error.",
+        help="Ideal items that the actual clustering lacks: dropped, each alone, each in no cluster, or an error.",
         rich_help_panel=_POLICIES,
     ),
 ]

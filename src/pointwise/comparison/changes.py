@@ -26,6 +26,7 @@ from pointwise.columns import (
     name_part,
 )
 from pointwise.comparison.deltas import Pair, pair_clusters
+from pointwise.core.crosstab import has_no_cluster
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import METRICS, Metric
 
@@ -50,6 +51,8 @@ def find_changes(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence
     judged = judged_metrics(metrics)
     items = variants[pair.baseline].engine.checkpoint(pair_members(variants, pair))
     rows = pair_clusters(variants, pair, judged)
+    if variants[pair.baseline].sample.has_spurious:
+        rows = rows.filter(~has_no_cluster(IDEAL))
     counts = [(MOVED, find_moved_items(items)), *((name, _pieces(items, side)) for side, name in _PIECES.items())]
     for name, parts in counts:
         found = parts.group_by(IDEAL).agg(nw.len().alias(name))

@@ -47,7 +47,8 @@ def rehome(evaluation: Evaluation, engine: Engine) -> Evaluation:
     cuts = [read_slicing(spec, evidence.slice_schema) for spec in evaluation.options.slices]
     items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
     moved = [_moved(frame, evidence.engine, engine) for frame in (items, evidence.cells)]
-    moved_evidence = Evidence(engine, moved[0], moved[1], evidence.totals, sample=_moved_sample(evidence, engine))
+    sample, has_empty = _moved_sample(evidence, engine), evidence.has_empty
+    moved_evidence = Evidence(engine, moved[0], moved[1], evidence.totals, sample=sample, has_empty=has_empty)
     return replace(evaluation, evidence=moved_evidence)
 
 
@@ -147,8 +148,15 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
 
 def _outside_members(evidence: Evidence, cells: nw.LazyFrame) -> nw.LazyFrame:
     """Recover, from the margins of cells, the members outside the truth that counted as wrong."""
-    margins = evidence.cells.group_by(ACTUAL).agg(
-        nw.col(ITEMS).sum(), nw.col("tp").sum().alias(WEIGHT), nw.col(ACTUAL_ITEMS).max(), nw.col(ACTUAL_WEIGHT).max()
+    margins = (
+        present_items(evidence.cells)
+        .group_by(ACTUAL)
+        .agg(
+            nw.col(ITEMS).sum(),
+            nw.col("tp").sum().alias(WEIGHT),
+            nw.col(ACTUAL_ITEMS).max(),
+            nw.col(ACTUAL_WEIGHT).max(),
+        )
     )
     items = (nw.col(ACTUAL_ITEMS) - nw.col(ITEMS)).cast(nw.Int64)
     members = margins.select(nw.col(ACTUAL), items.alias(ITEMS), (nw.col(ACTUAL_WEIGHT) - nw.col(WEIGHT)).alias(WEIGHT))

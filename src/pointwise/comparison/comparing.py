@@ -143,9 +143,14 @@ def compare(
 
 
 def _is_all_shared(evaluations: Mapping[str, Evaluation], own: Mapping[str, int]) -> bool:
-    """Tell whether every variant has all items of the truth, or there is only one, so that nothing need be joined."""
-    whole = next(iter(evaluations.values())).coverage.ideal_items
-    return len(own) == 1 or all(number == whole for number in own.values())
+    """Tell whether every variant has all items of the truth, or there is only one, so that nothing need be joined.
+
+    Spurious items are those of one variant, whatever the others have.
+    """
+    first = next(iter(evaluations.values()))
+    if first.options.outside == "spurious":
+        return False
+    return len(own) == 1 or all(number == first.coverage.ideal_items for number in own.values())
 
 
 def _check_variants(variants: Any, baseline: str | None) -> None:

@@ -561,7 +561,7 @@ class Comparison:
             return self.metrics
         chosen = find_metrics(metrics)
         self.sample.check(chosen)
-        return chosen
+        return next(iter(self.evaluations.values())).evidence.fit(chosen)
 
     def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[Pair]:
         names = self.variants

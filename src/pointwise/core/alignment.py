@@ -10,7 +10,20 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, IDEAL, ITEM, ITEMS, LEAST_WEIGHT, TP, WEIGHT, inside
+from pointwise.columns import (
+    ACTUAL,
+    BAD_WEIGHTS,
+    CLUSTER,
+    IDEAL,
+    ITEM,
+    ITEMS,
+    LEAST_WEIGHT,
+    NO_CLUSTER,
+    TP,
+    WEIGHT,
+    inside,
+)
+from pointwise.core.crosstab import has_no_cluster
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
@@ -51,24 +64,43 @@ def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> n
 
 def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
     """Put every ideal item that the actual clustering lacks into an actual cluster of its own."""
-    alone = nw.concat_str([nw.lit(MISSING_ITEM), nw.col(ITEM).cast(nw.String)])
-    is_missing = nw.col(ACTUAL).is_null() & ~nw.col(IDEAL).is_null()
-    cluster = nw.when(is_missing).then(alone).otherwise(nw.col(ACTUAL).cast(nw.String))
-    return aligned.with_columns(cluster.alias(ACTUAL))
-
-
-def present_items(items: nw.LazyFrame) -> nw.LazyFrame:
-    """Leave out the items that `pad_missing` has put into clusters of their own."""
-    if not isinstance(items.collect_schema()[ACTUAL], nw.String):
-        return items
-    return items.filter(~nw.col(ACTUAL).str.starts_with(MISSING_ITEM))
+    return _fill(aligned, ACTUAL, _own_cluster(MISSING_ITEM), among=~nw.col(IDEAL).is_null())
 
 
 def pad_outside(aligned: nw.LazyFrame) -> nw.LazyFrame:
     """Put every actual item that the ideal clustering lacks into an ideal cluster of its own."""
-    alone = nw.concat_str([nw.lit(MISSING_ITEM), nw.col(ITEM).cast(nw.String)])
-    cluster = nw.when(nw.col(IDEAL).is_null()).then(alone).otherwise(nw.col(IDEAL).cast(nw.String))
-    return aligned.with_columns(cluster.alias(IDEAL))
+    return _fill(aligned, IDEAL, _own_cluster(MISSING_ITEM))
+
+
+def keep_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Give every ideal item that the actual clustering lacks an empty actual cluster; one id stands for all."""
+    return _fill(aligned, ACTUAL, nw.lit(NO_CLUSTER), among=~nw.col(IDEAL).is_null())
+
+
+def keep_outside_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
+    """Give every actual item that the ideal clustering lacks an empty ideal cluster.
+
+    Each gets one of its own: ideal clusters are what intervals take for drawn independently.
+    """
+    return _fill(aligned, IDEAL, _own_cluster(f"{NO_CLUSTER} "))
+
+
+def _own_cluster(beginning: str) -> nw.Expr:
+    return nw.concat_str([nw.lit(beginning), nw.col(ITEM).cast(nw.String)])
+
+
+def _fill(aligned: nw.LazyFrame, side: str, cluster: nw.Expr, *, among: nw.Expr | None = None) -> nw.LazyFrame:
+    is_lacking = nw.col(side).is_null() if among is None else nw.col(side).is_null() & among
+    filled = nw.when(is_lacking).then(cluster).otherwise(nw.col(side).cast(nw.String))
+    return aligned.with_columns(filled.alias(side))
+
+
+def present_items(items: nw.LazyFrame) -> nw.LazyFrame:
+    """Leave out the items, or pairs of clusters, that one of the clusterings lacks and a policy keeps nevertheless."""
+    schema = items.collect_schema()
+    if isinstance(schema[ACTUAL], nw.String):
+        items = items.filter(~(nw.col(ACTUAL).str.starts_with(MISSING_ITEM) | has_no_cluster(ACTUAL)))
+    return items.filter(~has_no_cluster(IDEAL)) if isinstance(schema[IDEAL], nw.String) else items
 
 
 def common_items(aligned: nw.LazyFrame) -> nw.LazyFrame:
@@ -105,6 +137,7 @@ class Counts:
     outside: int  # actual items that the ideal clustering lacks, if they were kept
     bad_weights: int  # among the common items
     bad_missing_weights: int
+    bad_outside_weights: int
     common_weight: float
     missing_weight: float | None  # None: not all of these weights are known
     outside_weight: float | None
@@ -145,6 +178,7 @@ def read_counts(rows: Iterable[Mapping[str, Any]]) -> Counts:
         outside=items["outside"],
         bad_weights=bad["common"],
         bad_missing_weights=bad["missing"],
+        bad_outside_weights=bad["outside"],
         common_weight=float(weight["common"]),
         missing_weight=None if bad["missing"] else finite(weight["missing"]),
         outside_weight=None if bad["outside"] else finite(weight["outside"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
@@ -25,14 +25,20 @@ from pointwise.text.values import format_count
 _SMALL_TRUTH = 4
 """A truth this many times smaller than the actual clustering is joined without keeping what lies outside it."""
 
+_KEPT: dict[str, Callable[[nw.LazyFrame], nw.LazyFrame]] = {
+    "singleton": alignment.pad_missing,
+    "wrong": alignment.keep_missing,
+}
+"""Policies under which items that the actual clustering lacks count nevertheless, and what these do with them."""
+
 
 @dataclass(frozen=True)
 class Common:
     """What two clusterings have in common, and what they do not.
 
     Args:
-        items: The common items: `item`, `ideal_cluster`, `actual_cluster`, `weight` unless every item weighs 1, and
-            the columns that slices were announced for.
+        items: The common items, and those that a policy counts among them: `item`, `ideal_cluster`,
+            `actual_cluster`, `weight` unless every item weighs 1, and the columns that slices were announced for.
         pairs: The pairs of clusters that the common items are in, as `cross_tabulate` gives them.
         outside: Members of touched actual clusters that the truth does not list, where they count as wrong.
         all_pairs: The pairs of clusters of all items, also of those that one side lacks.
@@ -40,6 +46,7 @@ class Common:
         totals: Number and weight of the common items.
         keeps_outside: Whether `all_pairs` has the items that only the actual clustering has.
         files: What all of this was read from.
+        has_empty: Whether some of the items have an empty cluster on one side.
     """
 
     items: Held | nw.LazyFrame
@@ -50,6 +57,7 @@ class Common:
     totals: Totals
     keeps_outside: bool
     files: Files
+    has_empty: bool = False
 
 
 def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps_items: bool = False) -> Common:
@@ -62,17 +70,18 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
         keeps_items: Whether single items will be asked for, so that it pays to hold them from the start.
     """
     files = Files.found(file for source in inputs.sources.values() for file in source.files)
-    keeps_outside = inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
+    keeps_outside = options.outside == "spurious" or inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
     if not keeps_outside:
         check_repeats(inputs.ideal, engine)
     phase("aligning")
     aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
     aligned = _join_tables(aligned, inputs)
-    is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or options.missing == "singleton"
+    is_kept = options.missing in _KEPT or options.outside == "spurious"
+    is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or is_kept
     if is_held:
         aligned = engine.checkpoint(aligned)
     # Planned before anything else is held: DuckDB binds what was planned anew after every table that it makes.
-    items = alignment.common_items(alignment.pad_missing(aligned) if options.missing == "singleton" else aligned)
+    items = alignment.common_items(_with_clusters(aligned, options))
     kept = items if is_held else Held(items, engine, files, dict(items.collect_schema()))
     pairs = _pair_up(aligned, engine)
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
@@ -80,18 +89,26 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
         check_repeats(inputs.ideal, engine)
+    if options.outside != "ignore":
+        _check_outside_weights(inputs, options)
+    if options.outside == "spurious":
+        check_repeats(inputs.actual, engine)
     _check_items(aligned, items, counts, inputs, engine, options=options)
     phase("cross-tabulating")
-    is_padded = options.missing == "singleton" and counts.missing
-    totals = Totals(counts.common, counts.common_weight)
-    if is_padded:
-        totals = Totals(counts.common + counts.missing, counts.common_weight + (counts.missing_weight or 0.0))
-    bare = cross_tabulate(items, hold=engine.checkpoint) if is_padded else alignment.common_items(pairs)
+    totals = _averaged(counts, options)
+    bare = cross_tabulate(items, hold=engine.checkpoint) if is_kept else alignment.common_items(pairs)
     bare = bare.drop(BAD_WEIGHTS, LEAST_WEIGHT, strict=False)
     outside = None
-    if options.outside != "ignore":
+    if options.outside == "wrong":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
-    return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files)
+    return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files, options.has_empty)
+
+
+def _with_clusters(aligned: nw.LazyFrame, options: Options) -> nw.LazyFrame:
+    """Give items that one of the clusterings lacks a cluster there, where a policy wants them to count."""
+    if options.missing in _KEPT:
+        aligned = _KEPT[options.missing](aligned)
+    return alignment.keep_outside_items(aligned) if options.outside == "spurious" else aligned
 
 
 def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts]:
@@ -141,6 +158,16 @@ def _check_spread(counts: Counts, kinds: Iterable[str]) -> None:
         alignment.check_spread(min(least for least, _ in found), sum(weight for _, weight in found))
 
 
+def _averaged(counts: Counts, options: Options) -> Totals:
+    """Count and weigh the items that are averaged over."""
+    items, weight = counts.common, counts.common_weight
+    if options.missing in _KEPT:
+        items, weight = items + counts.missing, weight + (counts.missing_weight or 0.0)
+    if options.outside == "spurious":
+        items, weight = items + counts.outside, weight + (counts.outside_weight or 0.0)
+    return Totals(items, weight)
+
+
 def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
     """Hold the pairs of clusters that items are in, counted in the pass that joins."""
     if not is_weighted(aligned):
@@ -159,25 +186,33 @@ def _check_items(
         many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"
         raise InputError(
             f"{many} {'is' if counts.missing == 1 else 'are'} missing from the actual clustering, e.g. "
-            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone."
+            f"{examples(lacking, engine)}. missing='drop' leaves them out, missing='singleton' counts each as alone, "
+            "missing='wrong' as in no cluster."
         )
     averaged = ["common"]
-    if options.missing == "singleton":
+    if options.missing in _KEPT:
         averaged.append("missing")
         counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_missing_weights)
+    if options.outside == "spurious":
+        averaged.append("outside")
+        counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_outside_weights)
     _check_weights(items, counts, inputs, engine)
     _check_spread(counts, averaged)
+
+
+def _check_outside_weights(inputs: Inputs, options: Options) -> None:
+    if inputs.weight_role == inputs.ideal.role:
+        raise UsageError(
+            f"outside={options.outside!r} needs the weights of items that the truth does not list, but the weights "
+            "come from the ideal clustering. Give them as a column of the actual clustering or as a table "
+            "(weights=...)."
+        )
 
 
 def _outside_members(
     cells: nw.LazyFrame, aligned: nw.LazyFrame, inputs: Inputs, engine: Engine, *, keeps_outside: bool
 ) -> nw.LazyFrame:
     """Sum the members of touched actual clusters that the truth does not list."""
-    if inputs.weight_role == inputs.ideal.role:
-        raise UsageError(
-            "outside='wrong' needs the weights of items that the truth does not list, but the weights come from the "
-            "ideal clustering. Give them as a column of the actual clustering or as a table (weights=...)."
-        )
     outside = alignment.outside_items(aligned)
     if not keeps_outside:
         outside = inputs.actual.frame.rename({CLUSTER: ACTUAL}).join(aligned.select(ITEM), on=ITEM, how="anti")

@@ -23,7 +23,7 @@ from pointwise.columns import (
     WEIGHT,
 )
 from pointwise.core.arithmetic import COLUMNS, NUMBERS, Arithmetic
-from pointwise.core.crosstab import Hold
+from pointwise.core.crosstab import Hold, has_no_cluster
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def confuse(
     outside: nw.LazyFrame | None = None,
     set_aside: nw.LazyFrame | None = None,
     is_weighted: bool = True,
+    has_empty: bool = False,
     hold: Hold = lambda frame: frame,
 ) -> nw.LazyFrame:
     """Add the margins of every cell and the four entries of its confusion matrix.
@@ -123,20 +124,25 @@ def confuse(
         set_aside: Cells of items that the truth lists but that are not looked at, with the same columns as `cells`. To
             items of other ideal clusters they are wrong where they are; to those of their own they are nothing.
         is_weighted: False if every item weighs 1, so that counts say it all.
+        has_empty: Whether some cells are of items with an empty cluster on one side (`keep_missing`,
+            `keep_outside_items`). Such a cell has a weight, but nothing that its two clusters share: its `tp` is 0,
+            and so are the margins of its empty cluster.
         hold: Keeps the cells with their margins, from which the rest follows row by row.
 
     Returns:
         The cells with `ideal_weight`, `ideal_items`, `actual_weight`, `actual_items`, `fp`, `fn`, `tn`, and
         `weight`, the weight of the cell's items.
     """
+    if has_empty:
+        return with_entries(hold(_with_empty(cells, outside)), totals)
     sums = [ITEMS, WEIGHT] if is_weighted else [ITEMS]
     parts = {ITEMS: nw.col(ITEMS), WEIGHT: nw.col(TP).alias(WEIGHT)}
     actual = cells.select(ACTUAL, *(parts[name] for name in sums))
     if outside is not None:
         actual = nw.concat([actual, outside.select(ACTUAL, *sums)])
-    actual_margin = _margin(actual, ACTUAL, {ITEMS: ACTUAL_ITEMS, WEIGHT: ACTUAL_WEIGHT})
+    actual_margin = _margin(actual, ACTUAL, _MARGINS[ACTUAL])
     ideal = cells.select(IDEAL, *(parts[name] for name in sums))
-    ideal_margin = _margin(ideal, IDEAL, {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT})
+    ideal_margin = _margin(ideal, IDEAL, _MARGINS[IDEAL])
     bare = cells if is_weighted else cells.select(IDEAL, ACTUAL, ITEMS)
     joined = bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
     if set_aside is None:
@@ -144,6 +150,36 @@ def confuse(
         return with_entries(held if is_weighted else _with_unit_weights(held), totals)
     weighed = joined if is_weighted else _with_unit_weights(joined)
     return with_entries(hold(_with_strangers(weighed, set_aside)), totals)
+
+
+def _with_empty(cells: nw.LazyFrame, outside: nw.LazyFrame | None) -> nw.LazyFrame:
+    """Add the margins of cells of which some have an empty cluster: to those of the other side they count as well."""
+    parts = cells.with_columns(nw.col(TP).alias(WEIGHT))
+    rows = {side: _with_cluster(parts, side).select(side, ITEMS, WEIGHT) for side in (IDEAL, ACTUAL)}
+    if outside is not None:
+        rows[ACTUAL] = nw.concat([rows[ACTUAL], outside.select(ACTUAL, ITEMS, WEIGHT)])
+    for side, names in _MARGINS.items():
+        margin = _margin(rows[side], side, names)
+        parts = parts.join(margin, on=side, how="left")
+        parts = parts.with_columns(*(nw.col(name).fill_null(0) for name in names.values()))
+    return parts.with_columns(nw.when(is_empty()).then(nw.lit(0.0)).otherwise(nw.col(TP)).alias(TP))
+
+
+def _with_cluster(cells: nw.LazyFrame, side: str) -> nw.LazyFrame:
+    is_text = isinstance(cells.collect_schema()[side], nw.String)  # as it is where ids were made up
+    return cells.filter(~has_no_cluster(side)) if is_text else cells
+
+
+def is_empty() -> nw.Expr:
+    """Tell which cells have an empty cluster on one side, from their margins."""
+    return (nw.col(IDEAL_ITEMS) == 0) | (nw.col(ACTUAL_ITEMS) == 0)
+
+
+_MARGINS = {
+    IDEAL: {ITEMS: IDEAL_ITEMS, WEIGHT: IDEAL_WEIGHT},
+    ACTUAL: {ITEMS: ACTUAL_ITEMS, WEIGHT: ACTUAL_WEIGHT},
+}
+"""What the number and weight of a cluster's items are called."""
 
 
 def _with_strangers(cells: nw.LazyFrame, set_aside: nw.LazyFrame) -> nw.LazyFrame:
@@ -182,9 +218,11 @@ def _with_unit_weights(cells: nw.LazyFrame) -> nw.LazyFrame:
 def with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
     """Add the entries of the confusion matrices of cells with margins, among so many items."""
     fn, fp = nw.col(IDEAL_WEIGHT) - nw.col(TP), nw.col(ACTUAL_WEIGHT) - nw.col(TP)
-    negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + nw.col(ITEMS)
-    tn = totals.weight - nw.col(IDEAL_WEIGHT) - fp
     present = cells.collect_schema().names()
+    has_weight = WEIGHT in present  # of its own, where a cell may have an empty cluster
+    together = nw.when(is_empty()).then(nw.lit(0)).otherwise(nw.col(ITEMS)) if has_weight else nw.col(ITEMS)
+    negatives = totals.items - nw.col(IDEAL_ITEMS) - nw.col(ACTUAL_ITEMS) + together
+    tn = totals.weight - nw.col(IDEAL_WEIGHT) - fp
     aside = [c for columns in _ASIDE.values() for c in columns if c in present]
     if aside:  # those of the item's own ideal cluster are among the total, but on no side
         items, weight = _ASIDE[(IDEAL,)]
@@ -193,6 +231,6 @@ def with_entries(cells: nw.LazyFrame, totals: Totals) -> nw.LazyFrame:
         fp.alias(FP),
         fn.alias(FN),
         nw.when((negatives > 0) & (tn > 0)).then(tn).otherwise(nw.lit(0.0)).alias(TN),
-        nw.col(TP).alias(WEIGHT),
+        *([] if has_weight else [nw.col(TP).alias(WEIGHT)]),
     )
     return entries.drop(*aside) if aside else entries

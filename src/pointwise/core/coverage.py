@@ -224,13 +224,18 @@ class Scope:
         """Count and weigh the members of touched actual clusters that the truth does not list."""
         common = self.common
         if common.keeps_outside:
-            members = alignment.touching(alignment.outside_items(common.all_pairs), self.cells)
+            members = alignment.touching(alignment.outside_items(common.all_pairs), self._touched)
             counts = alignment.read_counts(self.engine.collect(alignment.count_items(members)).to_pylist())
             return counts.outside, counts.outside_weight
         others = self._members.join(self.inputs.ideal.frame.select(ITEM), on=ITEM, how="anti")
-        members = alignment.touching(others, self.cells)
+        members = alignment.touching(others, self._touched)
         number = count(members.select(ACTUAL), self.engine)
         return number, self._weigh(members) if number else 0.0  # nothing weighs nothing, whatever is known
+
+    @property
+    def _touched(self) -> nw.LazyFrame:
+        """The pairs of clusters that common items are in, which those are not that only one side has."""
+        return alignment.present_items(self.cells) if self.common.has_empty else self.cells
 
     @cached_property
     def _members(self) -> nw.LazyFrame:
@@ -254,13 +259,15 @@ class Scope:
         """Average the precision that items have if whatever else their actual clusters hold does not belong there."""
         if self._outside[1] is None:
             return None
-        dtype = self.cells.collect_schema()[ACTUAL]  # text where items without a cluster got one
-        joined = self.cells.join(self._full_clusters().with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
+        cells = self.cells.filter(nw.col(TP) > 0) if self.common.has_empty else self.cells
+        dtype = cells.collect_schema()[ACTUAL]  # text where items without a cluster got one
+        joined = cells.join(self._full_clusters().with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
         actual = nw.when(nw.col(_FULL) > nw.col(ACTUAL_WEIGHT)).then(nw.col(_FULL)).otherwise(nw.col(ACTUAL_WEIGHT))
         rows = joined.with_columns(actual.alias(_FULL)).with_columns(
             (nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED)
         )
-        return total(rows, _SHARED, self.engine) / self.common.totals.weight
+        whole = total(cells, TP, self.engine) if self.common.has_empty else self.common.totals.weight
+        return total(rows, _SHARED, self.engine) / whole
 
     def _full_clusters(self) -> nw.LazyFrame:
         """Weigh the actual clusters with all of their members."""

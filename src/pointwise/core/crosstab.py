@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, LEAST_WEIGHT, SQUARES, TP, WEIGHT
+from pointwise.columns import ACTUAL, IDEAL, ITEMS, LEAST_WEIGHT, NO_CLUSTER, SQUARES, TP, WEIGHT
 
 Hold = Callable[[nw.LazyFrame], nw.LazyFrame]
 """Computes a frame once and keeps the result, as an engine's checkpoint does."""
@@ -48,6 +48,11 @@ def cross_tabulate(
         *([nw.col(WEIGHT).min().alias(LEAST_WEIGHT)] if has_least else []),
     )
     return hold(cells.with_columns(nw.col(ITEMS, *carry).cast(nw.Int64)))
+
+
+def has_no_cluster(side: str) -> nw.Expr:
+    """Tell which items, or cells, have an empty cluster on a side, where ids are text."""
+    return nw.col(side).str.starts_with(NO_CLUSTER)
 
 
 def is_weighted(items: nw.LazyFrame) -> bool:

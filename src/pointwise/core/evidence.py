@@ -36,6 +36,7 @@ def establish(
     outside: nw.LazyFrame | None = None,
     set_aside: nw.LazyFrame | None = None,
     attributes: Table | None = None,
+    has_empty: bool = False,
 ) -> Evidence:
     """Establish what every item sees of two clusterings: the cells that items are in, with their confusion matrices.
 
@@ -51,6 +52,7 @@ def establish(
             `actual_cluster`, `items` and `weight`.
         set_aside: Pairs of clusters of items that the truth lists but that are not looked at; as `confuse` takes them.
         attributes: A table to take further slice columns from.
+        has_empty: Whether some items have an empty cluster on one side; as `confuse` takes it.
 
     Raises:
         NoCommonItemsError: There is no item.
@@ -69,9 +71,10 @@ def establish(
         outside=outside,
         set_aside=set_aside,
         is_weighted=WEIGHT in (items.schema if isinstance(items, Held) else rows.collect_schema()),
+        has_empty=has_empty,
         hold=engine.checkpoint,
     )
-    return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight)
+    return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight, has_empty=has_empty)
 
 
 def _sum(rows: nw.LazyFrame, weight: str, engine: Engine) -> Totals:
@@ -92,6 +95,7 @@ class Evidence:
         attributes: A table to take further slice columns from.
         sample: How the ideal clusters of the truth were drawn.
         known_weight: Weight of the common items, where it was added up already.
+        has_empty: Whether some items have an empty cluster on one side, so that more metrics may be undefined.
     """
 
     engine: Engine
@@ -101,6 +105,7 @@ class Evidence:
     attributes: Table | None = None
     sample: Sample = UNKNOWN
     known_weight: float | None = None
+    has_empty: bool = False
 
     @property
     def items(self) -> nw.LazyFrame:
@@ -136,6 +141,10 @@ class Evidence:
         if WEIGHT in self.items.collect_schema().names():
             return self.items
         return self.items.with_columns(nw.lit(1.0).alias(WEIGHT))
+
+    def fit(self, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+        """Return metrics as they are averaged here, where some items may have an empty cluster."""
+        return tuple(m.with_empty if self.has_empty else m for m in metrics)
 
     def measured(self, metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Return the cells with one column per metric."""

@@ -33,5 +33,5 @@ def item_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     found: dict[str, Metric] = {}
     for metric in metrics:
         for part in [find_metric(name) for name in metric.means] or [metric]:
-            found.setdefault(part.name, part)
+            found.setdefault(part.name, part.with_empty if metric.meets_empty else part)
     return tuple(found.values())

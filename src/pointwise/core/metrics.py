@@ -33,6 +33,7 @@ class Metric:
         range: Least and greatest possible value.
         is_clipped: Whether rounding may carry the formula out of the range, so that its value is brought back.
         is_total: Whether the value is defined for every item (an item is in its own TP).
+        meets_empty: Whether it is averaged over items of which some have an empty cluster.
         means: If given, the metric is not averaged over items: it is `formula` applied to the averages of
             these metrics.
 
@@ -51,6 +52,7 @@ class Metric:
     range: tuple[float, float] = (0.0, 1.0)
     is_clipped: bool = False
     is_total: bool = False
+    meets_empty: bool = False
     means: tuple[str, ...] = ()
 
     @cached_property
@@ -59,6 +61,12 @@ class Metric:
         if self.means:
             return any(find_metric(name).sees_false_positives for name in self.means)
         return any(self._value(tp, fn, 0) != self._value(tp, fn, 5) for tp, fn in ((2, 0), (2, 3), (7, 1)))
+
+    @cached_property
+    def with_empty(self) -> Metric:
+        """The same metric for items of which some have an empty cluster, for which it may be undefined."""
+        is_total = self.is_total and (bool(self.means) or -math.inf not in (self._value(0, 3, 0), self._value(0, 0, 3)))
+        return replace(self, is_total=is_total, meets_empty=True)
 
     def _value(self, tp: int, fn: int, fp: int) -> float:
         total = 40

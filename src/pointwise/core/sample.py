@@ -28,6 +28,8 @@ class Sample:
             that every cluster stands for equally many of infinitely many.
         population: Number and weight of all items that the truth stands for, if known.
         is_complete: Whether the truth is everything there is, so that values are exact.
+        has_spurious: Whether items that the truth lacks are among the items. Each has an empty ideal cluster of its
+            own, which counts as drawn by itself.
         behind: What the estimates are made from, for people; empty without a design.
     """
 
@@ -36,6 +38,7 @@ class Sample:
     population: Totals | None = None
     is_complete: bool = False
     behind: str = ""
+    has_spurious: bool = False
 
     @property
     def words(self) -> str:

@@ -13,10 +13,10 @@ from pointwise.text.values import short
 
 Columns = str | Sequence[str]
 
-Outside = Literal["ignore", "wrong"]
+Outside = Literal["ignore", "wrong", "spurious"]
 """What members of actual clusters that the truth does not list mean."""
 
-Missing = Literal["drop", "singleton", "error"]
+Missing = Literal["drop", "singleton", "wrong", "error"]
 """What happens to ideal items that the actual clustering lacks."""
 
 Unassigned = Literal["error", "singleton", "one-cluster", "drop"]
@@ -40,7 +40,7 @@ Pairs = Literal["counts", "product", "replication"]
 DistanceMissing = Literal["drop", "singleton"]
 """What happens to items that not all clusterings have, where distances are measured."""
 
-MistakeKind = Literal["over-merge", "under-merge", "outside", "both"]
+MistakeKind = Literal["over-merge", "under-merge", "outside", "missing", "both"]
 """Which mistakes to list; "both" are over-merges, with those outside the truth, and under-merges."""
 
 CONFIDENCE = 0.95
@@ -133,6 +133,11 @@ class Options:
             )
         check_choice("outside", self.outside, Outside)
         check_choice("missing", self.missing, Missing)
+        if self.outside == "spurious" and self.sampling is not None and self.sampling.how != "complete":
+            raise UsageError(
+                "outside='spurious' says that the truth lists every item, and sampling=... that it was drawn from "
+                "more. Use outside='wrong', which says only that the drawn ideal clusters are complete."
+            )
         per_side = self.unassigned.values() if isinstance(self.unassigned, Mapping) else [self.unassigned]
         for policy in per_side:
             check_choice("unassigned", policy, Unassigned)
@@ -149,6 +154,11 @@ class Options:
             if unknown is not None:
                 known = ", ".join(map(repr, names))
                 raise UsageError(f"{parameter}=... says something about {short(unknown)}, which is not one of {known}.")
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether items that one of the clusterings lacks may count with an empty cluster there."""
+        return self.outside == "spurious" or self.missing == "wrong"
 
     def columns(self, parameter: str, side: str) -> Columns | None:
         """Return the columns that `item` or `cluster` names for one table."""

@@ -255,7 +255,7 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
     rows, assigned = dict(zip(options.sides, counted, strict=True)), []
     for side in options.sides:
         policy = options.unassigned_policy(side)
-        if side == options.sides[1] and options.missing == "singleton":
+        if _makes_ids_up(side, options):
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         check_unnamed_labels(matched[side], policy, engine)
         matched[side], offending = assign(matched[side], policy)
@@ -265,6 +265,13 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
         if options.unassigned_policy(side).policy == "drop":
             rows[side] = check_tables([matched[side]], engine)[0]
     return matched, rows
+
+
+def _makes_ids_up(side: str, options: Options) -> bool:
+    """Tell whether items that a clustering lacks get clusters there, whose ids must not be taken."""
+    if side == options.sides[0]:
+        return options.outside == "spurious"
+    return options.missing in ("singleton", "wrong")
 
 
 def with_columns(table: Table, columns: Sequence[str], engine: Engine, *, like: nw.LazyFrame) -> Table:

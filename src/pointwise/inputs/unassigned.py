@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import CLUSTER, ITEM
+from pointwise.columns import CLUSTER, ITEM, NO_CLUSTER
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, count_each, examples
 from pointwise.errors import InputError, MissingValueError, UsageError
@@ -54,9 +54,9 @@ def reserved_ids(table: Table) -> nw.LazyFrame | None:
     if not isinstance(table.frame.collect_schema()[CLUSTER], nw.String):
         return None
     cluster = nw.col(CLUSTER)
-    is_made_up = (
-        cluster.str.starts_with(ALONE) | cluster.str.starts_with(MISSING_ITEM) | (cluster == UNASSIGNED_CLUSTER)
-    )
+    is_made_up = cluster == UNASSIGNED_CLUSTER
+    for beginning in (ALONE, MISSING_ITEM, NO_CLUSTER):
+        is_made_up = is_made_up | cluster.str.starts_with(beginning)
     return table.frame.filter(is_made_up)
 
 

@@ -27,11 +27,11 @@ def sum_cells(cells: Cells) -> Sums:
         for name, kept in by_cell.items():
             kept[part] = terms[name] if name in terms else METRICS[name].formula(weights)
     sums = {name: math.fsum(values) for name, values in parts.items()}
-    sides = (_sum_side(cells, by_cell, codes.astype(np.int64)) for codes in (cells.ideal, cells.actual))
+    ideal, actual = (_sum_side(cells, by_cell, codes.astype(np.int64)) for codes in (cells.ideal, cells.actual))
     lightest = float((cells.tp / cells.items).min())
     squares = float(cells.squares.sum())
     of_cells = CellSums(len(cells.tp), **sums)
-    return Sums(cells.total_items, cells.total_weight, squares, lightest, of_cells, *sides)
+    return Sums(cells.total_items, cells.total_weight, squares, lightest, of_cells, ideal, actual)
 
 
 def _sum_side(cells: Cells, by_cell: dict[str, Floats], codes: Any) -> SideSums:

@@ -23,8 +23,9 @@ BINS = 20
 
 def costly_clusters(evaluation: Evaluation, side: str, metrics: Sequence[str]) -> MetricTable:
     """List the ideal or actual clusters with some metrics, those that cost most first."""
-    table = tabulate_clusters(evaluation.evidence, side, find_metrics(metrics))
-    values = (column for m in find_metrics(metrics) for column in metric_columns(m))
+    chosen = evaluation.evidence.fit(find_metrics(metrics))
+    table = tabulate_clusters(evaluation.evidence, side, chosen)
+    values = (column for m in chosen for column in metric_columns(m))
     described = (*keys(side), Column(COST, Kind.METRIC), *ITEM_SIZES, *values)
     order = ((COST, True), (WEIGHT, True), (side, False))
     return hold(replace(table, described=described, order=order))

@@ -40,9 +40,18 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     for role, source in evaluation.sources.items():
         yield role, shorten(name_source(source)).text
     yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
-    outside = {"ignore": "are not looked at", "wrong": "count as wrong there"}[options.outside]
+    outside = {
+        "ignore": "are not looked at",
+        "wrong": "count as wrong there",
+        "spurious": "count as items that should not exist",
+    }[options.outside]
     yield "members outside the truth", f"{outside} (outside={options.outside})"
-    missing = {"drop": "are left out", "singleton": "count as alone", "error": "are refused"}[options.missing]
+    missing = {
+        "drop": "are left out",
+        "singleton": "count as alone",
+        "wrong": "count as in no cluster",
+        "error": "are refused",
+    }[options.missing]
     yield "ideal items that are missing", f"{missing} (missing={options.missing})"
     yield "items without a cluster", f"unassigned={options.unassigned}"
 

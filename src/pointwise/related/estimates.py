@@ -26,6 +26,7 @@ from pointwise.columns import (
     TP,
     WEIGHT,
 )
+from pointwise.core.confusion import is_empty
 from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import defined_weight, sum_columns
 from pointwise.core.metrics import METRICS, Metric
@@ -52,13 +53,14 @@ class Estimate:
 
 _TOGETHER, _WRONG, _IDEAL_PAIRS = "_together", "_wrong", "_ideal_pairs"
 _PRECISION, _RECALL = "_bcubed_precision", "_bcubed_recall"
+_PRESENT = "_present"  # weight of the items that are in an actual cluster
 
 _ROWS = {  # the pointwise metric with the same formula, and numerator and denominator in an ideal cluster
     "pair_precision": ("precision", _TOGETHER, nw.col(_TOGETHER) + nw.col(_WRONG)),
     "pair_recall": ("recall", _TOGETHER, nw.col(_IDEAL_PAIRS)),
     "pair_f1": ("f1", _TOGETHER, (nw.col(_TOGETHER) + nw.col(_WRONG) + nw.col(_IDEAL_PAIRS)) * 0.5),
     "pair_jaccard": ("jaccard_index", _TOGETHER, nw.col(_WRONG) + nw.col(_IDEAL_PAIRS)),
-    "bcubed_precision": ("precision", _PRECISION, nw.col(WEIGHT)),
+    "bcubed_precision": ("precision", _PRECISION, nw.col(_PRESENT)),
     "bcubed_recall": ("recall", _RECALL, nw.col(WEIGHT)),
 }
 
@@ -103,8 +105,12 @@ def _metrics(evidence: Evidence, pairs: Pairs) -> list[Metric]:
 def _sum_clusters(evidence: Evidence, pairs: Pairs, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Sum numerators and denominators over the cells of every ideal cluster, expanded to the population."""
     items, tp, squares = nw.col(ITEMS).cast(nw.Float64), nw.col(TP), nw.col(SQUARES)
+    known = evidence.cells.with_columns(nw.col(WEIGHT).alias(_PRESENT))
+    if evidence.has_empty:  # of which pairs know nothing
+        none = [nw.when(is_empty()).then(nw.lit(0)).otherwise(nw.col(n)).alias(n) for n in (ITEMS, SQUARES, _PRESENT)]
+        known = known.with_columns(*none)
     if pairs == "replication":
-        lightest = evidence.cells.select((nw.col(TP) / nw.col(ITEMS)).alias(TP)).select(nw.col(TP).min())
+        lightest = known.filter(items > 0).select((nw.col(TP) / nw.col(ITEMS)).alias(TP)).select(nw.col(TP).min())
         check_copies(float(only_row(lightest, evidence.engine)[TP]))
     if pairs == "product":
         counted = count_pairs(items, tp, squares)
@@ -112,13 +118,14 @@ def _sum_clusters(evidence: Evidence, pairs: Pairs, metrics: Sequence[Metric]) -
         sums = only_row(parts.select(nw.col("product", "reach").sum()), evidence.engine)
         check_products(float(sums["product"]), float(sums["reach"]))
     own, all_members = (items, nw.col(ACTUAL_ITEMS)) if pairs == "counts" else (tp, nw.col(ACTUAL_WEIGHT))
-    cells = evidence.cells.with_columns(
+    precision = nw.when(nw.col(ACTUAL_ITEMS) > 0).then(items / nw.col(ACTUAL_ITEMS) * nw.col(WEIGHT))
+    cells = known.with_columns(
         count_pairs(items, tp, squares)[pairs].alias(_TOGETHER),
         (own * (all_members - own) * 0.5).alias(_WRONG),
-        (items / nw.col(ACTUAL_ITEMS) * nw.col(WEIGHT)).alias(_PRECISION),
+        precision.otherwise(nw.lit(0.0)).alias(_PRECISION),
         (items / nw.col(IDEAL_ITEMS) * nw.col(WEIGHT)).alias(_RECALL),
     )
-    summed = (ITEMS, WEIGHT, TP, SQUARES, _TOGETHER, _WRONG, _PRECISION, _RECALL)
+    summed = (ITEMS, WEIGHT, _PRESENT, TP, SQUARES, _TOGETHER, _WRONG, _PRECISION, _RECALL)
     clusters = cells.group_by(IDEAL).agg(*(nw.col(name).sum() for name in summed))
     clusters = clusters.with_columns(count_pairs(items, tp, squares)[pairs].alias(_IDEAL_PAIRS))
     return _expand(clusters, evidence, metrics)

@@ -14,7 +14,7 @@ from pointwise.core.metrics import METRICS, Better
 from pointwise.errors import UsageError, WeightError
 from pointwise.inputs.options import Pairs
 from pointwise.related.chance import Sizes, expect_information
-from pointwise.related.sums import Collect, Sums, count_pairs, sum_cells
+from pointwise.related.sums import Collect, Lacking, Sums, count_pairs, sum_cells
 
 SumFormula = Callable[[Sums, float], float]
 
@@ -44,7 +44,14 @@ class RelatedMetric:
     pairs: Pairs | Literal[""] = ""
 
 
-def relate(cells: nw.LazyFrame, collect: Collect, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:
+def relate(
+    cells: nw.LazyFrame,
+    collect: Collect,
+    *,
+    beta: float = 1.0,
+    pairs: Pairs = "counts",
+    lacking: Lacking | None = None,
+) -> dict[str, float]:
     """Compute the related metrics of cells on any engine; NaN where one is undefined.
 
     Args:
@@ -52,12 +59,13 @@ def relate(cells: nw.LazyFrame, collect: Collect, *, beta: float = 1.0, pairs: P
         collect: Runs a query and returns a `pyarrow.Table`.
         beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
         pairs: What a pair of items counts.
+        lacking: Items that one of the clusterings lacks, where averages over items count them.
 
     Raises:
         UsageError: `beta` or `pairs` has a value it cannot have.
     """
     check_options(beta=beta, pairs=pairs)
-    return score(sum_cells(cells, collect), beta=beta, pairs=pairs)
+    return score(sum_cells(cells, collect, lacking=lacking), beta=beta, pairs=pairs)
 
 
 def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:
@@ -136,11 +144,19 @@ def _harmonic_mean(a: float, b: float) -> float:
 
 
 def _item_mean(name: str) -> SumFormula:
-    return lambda s, _: _within(getattr(s.cells, name) / s.weight)
+    def mean(sums: Sums, _: float) -> float:
+        lacking = {"bcubed_precision": sums.lacking.spurious_weight, "bcubed_recall": sums.lacking.missing_weight}
+        return _within(getattr(sums.cells, name) / (sums.weight + lacking.get(name, 0.0)))
+
+    return mean
 
 
 def _cluster_mean(name: str) -> SumFormula:
-    return lambda s, _: _within(getattr(s.ideal, name) / s.ideal.clusters)
+    def mean(sums: Sums, _: float) -> float:
+        lacking = sums.lacking.missing_clusters if name == "mean_recall" else 0
+        return _within(getattr(sums.ideal, name) / (sums.ideal.clusters + lacking))
+
+    return mean
 
 
 def _harmonic(mean: Callable[[str], SumFormula], precision: str, recall: str) -> SumFormula:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, ITEMS, SQUARES, TP
+from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, IDEAL_WEIGHT, ITEMS, SQUARES, TP
 from pointwise.core.arithmetic import COLUMNS
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
@@ -93,6 +93,21 @@ class SideSums:
 
 
 @dataclass(frozen=True)
+class Lacking:
+    """Items that one of the clusterings lacks and that averages over items count nevertheless.
+
+    Args:
+        spurious_weight: Weight of items with an empty ideal cluster, whose precision is 0.
+        missing_weight: Weight of items with an empty actual cluster, whose recall is 0.
+        missing_clusters: Number of ideal clusters that have no other items.
+    """
+
+    spurious_weight: float = 0.0
+    missing_weight: float = 0.0
+    missing_clusters: int = 0
+
+
+@dataclass(frozen=True)
 class Sums:
     """What all related metrics derive from.
 
@@ -104,6 +119,7 @@ class Sums:
         cells: Sums over the cells.
         ideal: Sums over the ideal clusters.
         actual: Sums over the actual clusters.
+        lacking: What is not in the cells.
     """
 
     items: float
@@ -113,6 +129,7 @@ class Sums:
     cells: CellSums
     ideal: SideSums
     actual: SideSums
+    lacking: Lacking = Lacking()
 
     def pair_confusion(self, pairs: Pairs) -> Confusion:
         """Return the 2x2 confusion matrix of pairs of distinct items.
@@ -193,54 +210,62 @@ def entropy_term(weight: Any, total: float, log: Callable[[Any], Any]) -> Any:
     return log(total / weight) * weight
 
 
-_JUDGED_ITEMS, _JUDGED_WEIGHT = "judged_items", "judged_weight"
+_JUDGED = {name: f"judged_{name}" for name in (IDEAL_ITEMS, IDEAL_WEIGHT, ACTUAL_ITEMS, ACTUAL_WEIGHT)}
+"""What the margins that items see under the policies are called beside those of the common items."""
 
 
-def sum_cells(cells: nw.LazyFrame, collect: Collect) -> Sums:
+def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None = None) -> Sums:
     """Reduce cells to sums, on any engine.
 
-    Averages over items follow the policies, which show in the margins of actual clusters if `cells` have these.
+    Averages over items follow the policies, which show in the margins of clusters if `cells` have these, and in the
+    items that one of the clusterings lacks.
     """
     present = cells.collect_schema().names()
-    judged = {ACTUAL_ITEMS: _JUDGED_ITEMS, ACTUAL_WEIGHT: _JUDGED_WEIGHT} if ACTUAL_ITEMS in present else {}
+    judged = {name: own for name, own in _JUDGED.items() if name in present}
     cells = cells.rename(judged) if judged else cells
     cells = cells.with_columns(nw.col(ITEMS).cast(nw.Float64), (nw.col(TP) / nw.col(ITEMS)).alias("lightest"))
     least = nw.col("lightest").min()
     (totals,) = collect(cells.select(nw.col(ITEMS, TP, SQUARES).sum(), least)).to_pylist()
     confused = confuse(cells, Totals(totals[ITEMS], totals[TP]))
     weights = Confusion.of_columns()
-    ideal_items, actual_items = (nw.col(name).cast(nw.Float64) for name in (IDEAL_ITEMS, ACTUAL_ITEMS))
-    seen_items = nw.col(_JUDGED_ITEMS).cast(nw.Float64) if judged else actual_items
-    counts = Confusion(nw.col(ITEMS), ideal_items, seen_items, weights.total, weights.tn, COLUMNS)
-    seen = replace(weights, actual=nw.col(_JUDGED_WEIGHT)) if judged else weights
-    terms = cell_terms(weights, counts, lambda x: x.log(), judged=seen)
+
+    def seen(name: str) -> nw.Expr:
+        return nw.col(judged.get(name, name)).cast(nw.Float64)
+
+    counts = Confusion(nw.col(ITEMS), seen(IDEAL_ITEMS), seen(ACTUAL_ITEMS), weights.total, weights.tn, COLUMNS)
+    margins = replace(weights, ideal=seen(IDEAL_WEIGHT), actual=seen(ACTUAL_WEIGHT)) if judged else weights
+    terms = cell_terms(weights, counts, lambda x: x.log(), judged=margins)
     terms |= count_pairs(nw.col(ITEMS), nw.col(TP), nw.col(SQUARES))
-    terms |= count_terms(
-        nw.col(ITEMS), ideal_items, actual_items, log=lambda x: x.log(), mark=lambda x: x.cast(nw.Float64)
-    )
+    numbers = [nw.col(name).cast(nw.Float64) for name in (ITEMS, IDEAL_ITEMS, ACTUAL_ITEMS)]
+    terms |= count_terms(*numbers, log=lambda x: x.log(), mark=lambda x: x.cast(nw.Float64))
     terms["f1"] = METRICS["f1"].formula(weights)
-    measured = confused.with_columns(*_named(terms))
+    measured = confused.with_columns(*_named(terms), seen(IDEAL_WEIGHT).alias(_WHOLE))
     return Sums(
         totals[ITEMS],
         totals[TP],
         totals[SQUARES],
         totals["lightest"],
         _sum_up(CellSums, measured, collect),
-        *(_sum_side(measured, side, totals[TP], collect) for side in (IDEAL, ACTUAL)),
+        _sum_side(measured, IDEAL, totals[TP], collect),
+        _sum_side(measured, ACTUAL, totals[TP], collect),
+        lacking or Lacking(),
     )
+
+
+_WHOLE = "whole_weight"  # of an ideal cluster, with what the actual clustering lacks of it where that counts
 
 
 def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect) -> SideSums:
     grouped = measured.with_columns(nw.col(TP).alias("best_weight")).group_by(side)
     summed = (ITEMS, TP, SQUARES, "bcubed_precision", "bcubed_recall")
-    best = (nw.col(name).max() for name in ("best_weight", "f1"))
+    best = (nw.col(name).max() for name in ("best_weight", "f1", _WHOLE))
     clusters = grouped.agg(*(nw.col(name).sum() for name in summed), *best)
     items, weight = nw.col(ITEMS), nw.col(TP)
     terms = {
         "entropy": entropy_term(weight, total, lambda x: x.log()),
         "best_f1": nw.col("f1") * weight,
         "mean_precision": nw.col("bcubed_precision") / weight,
-        "mean_recall": nw.col("bcubed_recall") / weight,
+        "mean_recall": nw.col("bcubed_recall") / (nw.col(_WHOLE) if side == IDEAL else weight),
         "squared": weight * weight,
     }
     terms |= count_pairs(items, weight, nw.col(SQUARES))

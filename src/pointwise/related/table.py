@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+import narwhals.stable.v2 as nw
+
 from pointwise.answers.tables import MetricTable
 from pointwise.columns import (
     ACTUAL,
@@ -15,6 +17,8 @@ from pointwise.columns import (
     ACTUAL_WEIGHT,
     HIGH,
     IDEAL,
+    IDEAL_ITEMS,
+    IDEAL_WEIGHT,
     ITEMS,
     LOW,
     MEANING,
@@ -23,18 +27,21 @@ from pointwise.columns import (
     TP,
     VALUE,
     VARIANT,
+    WEIGHT,
     Column,
     Kind,
     keys,
     with_ends,
 )
+from pointwise.core.confusion import is_empty
 from pointwise.core.evidence import Evidence
 from pointwise.core.sample import sample_of_all
-from pointwise.engines.queries import from_rows
+from pointwise.engines.queries import count, from_rows, total
 from pointwise.errors import NotFoundError
 from pointwise.inputs.options import CONFIDENCE, Pairs
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
 from pointwise.related.families import RELATED, check_options, definitions, relate
+from pointwise.related.sums import Lacking
 from pointwise.results import as_table
 
 _ORDER = "_order"
@@ -64,9 +71,23 @@ def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "cou
     Averages over items (B-cubed, element similarity) follow the policies as the pointwise metrics do. The others are of
     the table of common items, in which members outside the truth have no place.
     """
-    cells = evidence.cells.select(IDEAL, ACTUAL, ITEMS, TP, SQUARES, ACTUAL_ITEMS, ACTUAL_WEIGHT)
-    values = relate(cells, evidence.engine.collect, beta=beta, pairs=pairs)
+    columns = [IDEAL, ACTUAL, ITEMS, TP, SQUARES, ACTUAL_ITEMS, ACTUAL_WEIGHT]
+    cells, lacking = evidence.cells, None
+    if evidence.has_empty:
+        cells, columns = cells.filter(~is_empty()), [*columns, IDEAL_ITEMS, IDEAL_WEIGHT]
+        lacking = _find_lacking(evidence)
+    collect = evidence.engine.collect
+    values = relate(cells.select(*columns), collect, beta=beta, pairs=pairs, lacking=lacking)
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
+
+
+def _find_lacking(evidence: Evidence) -> Lacking:
+    """Weigh the items that one of the clusterings lacks."""
+    cells, engine = evidence.cells.filter(is_empty()), evidence.engine
+    missing = cells.filter(nw.col(ACTUAL_ITEMS) == 0)
+    wholly = missing.filter(nw.col(ITEMS) == nw.col(IDEAL_ITEMS))
+    spurious = cells.filter(nw.col(IDEAL_ITEMS) == 0)
+    return Lacking(total(spurious, WEIGHT, engine), total(missing, WEIGHT, engine), count(wholly, engine))
 
 
 def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE) -> Related:

@@ -254,13 +254,15 @@ def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
     cells = _read(run, "cells", _CELLS, engine)
     stored = {c: c for c in _ITEMS} | {inside(name): column for name, column in names.items()}
     items = _read(run, "items", tuple(stored.values()), engine, named=tuple(stored))
-    return Evidence(engine, items, cells, run.manifest.totals, sample=read_sample(run, engine))
+    sample, has_empty = read_sample(run, engine), run.manifest.options.has_empty
+    return Evidence(engine, items, cells, run.manifest.totals, sample=sample, has_empty=has_empty)
 
 
 def read_sample(run: OpenFolder[E], engine: Engine) -> Sample:
     """Have an engine read what a run knows of how its truth was drawn."""
     options = run.manifest.options
-    sample = Sample(sees_outside=options.outside == "wrong", behind=run.manifest.sampled)
+    has_spurious = options.outside == "spurious"
+    sample = Sample(options.outside != "ignore", behind=run.manifest.sampled, has_spurious=has_spurious)
     if not run.manifest.is_sampled:
         return replace(sample, is_complete=options.sampling is not None)
     clusters = _read(run, "design", (IDEAL, *_DESIGN), engine)

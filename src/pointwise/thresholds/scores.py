@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pointwise.columns import IDEAL_CLUSTERS, ITEMS, WEIGHT
 from pointwise.core.arithmetic import ARRAYS
@@ -47,10 +48,12 @@ class Truth:
         node: The common items' numbers among those of the links; ideal items without any come after these.
         present: Which common items the links know.
         weight: Weight of each common item; None if each weighs 1.
-        outside: Numbers of the other items of the links.
+        outside: Numbers of the other items of the links, and of the spurious ones.
         outside_weight: Their weights, if these are known or each is 1; None if they do not count as wrong.
         population: All that the truth stands for, if it is a sample.
         design: How it was drawn, likewise.
+        is_spurious: Which ideal clusters are empty, if any are: those of items that should not exist.
+        keeps_missing: Whether items that the links lack have an empty actual cluster, instead of being alone.
     """
 
     ideal: Codes
@@ -61,6 +64,8 @@ class Truth:
     outside_weight: Floats | None = None
     population: Totals | None = None
     design: Design | None = None
+    is_spurious: NDArray[np.bool_] | None = None
+    keeps_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,21 +78,58 @@ class _Outside:
 
 @dataclass(frozen=True)
 class _SweptCells(Cells):
-    """Cells among members outside the truth that count as wrong, or in a population."""
+    """Cells among members outside the truth that count as wrong, with empty clusters, or in a population.
+
+    Args:
+        outside: Members of actual clusters that count as wrong.
+        population: What the matrices count.
+        is_spurious: Which ideal clusters are empty, if any are.
+        nowhere: Code of the empty actual cluster, if there is one.
+    """
 
     outside: _Outside | None = None
     population: Totals | None = None
+    is_spurious: NDArray[np.bool_] | None = None
+    nowhere: int | None = None
+
+    @cached_property
+    def is_solid(self) -> NDArray[np.bool_] | None:
+        """Which cells have items on both sides; None if all have."""
+        if self.is_spurious is None and self.nowhere is None:
+            return None
+        solid = np.ones(len(self.ideal), dtype=np.bool_)
+        if self.is_spurious is not None:
+            solid &= ~self.is_spurious[self.ideal]
+        if self.nowhere is not None:
+            solid &= self.actual != self.nowhere
+        return solid
+
+    @cached_property
+    def ideal_items(self) -> Floats:
+        return self._ideal_margin(super().ideal_items)
+
+    @cached_property
+    def ideal_weight(self) -> Floats:
+        return self._ideal_margin(super().ideal_weight) if self.is_weighted else self.ideal_items
+
+    def _ideal_margin(self, own: Floats) -> Floats:
+        return own if self.is_spurious is None else np.where(self.is_spurious, 0.0, own)
+
+    def _actual_margin(self, own: Floats) -> Floats:
+        if self.nowhere is not None:
+            own[self.nowhere] = 0.0
+        return own
 
     @cached_property
     def actual_items(self) -> Floats:
-        own = np.bincount(self.pred.array, minlength=self.pred.size).astype(np.float64)
+        own = self._actual_margin(np.bincount(self.pred.array, minlength=self.pred.size).astype(np.float64))
         return own if self.outside is None else own + self.outside.items
 
     @cached_property
     def actual_weight(self) -> Floats:
         if not self.is_weighted:
             return self.actual_items
-        own = sum_by_code(self.actual, self.tp, self.pred.size)
+        own = self._actual_margin(sum_by_code(self.actual, self.tp, self.pred.size))
         return own if self.outside is None else own + self.outside.weight
 
     @cached_property
@@ -104,8 +146,21 @@ class _SweptCells(Cells):
 
     def counts(self, part: slice) -> Confusion:
         matrix = super().counts(part)
+        if self.is_solid is not None:
+            solid = self.is_solid[part]
+            matrix = replace(matrix, tp=matrix.tp * solid, tn=matrix.tn - matrix.tp * ~solid)
         tn = np.maximum(matrix.tn, 0.0)  # a population may have been given too small
         return Confusion(matrix.tp, matrix.ideal, matrix.actual, matrix.ideal + matrix.fp + tn, tn, ARRAYS)
+
+    def confusion(self, part: slice) -> Confusion:
+        if self.is_solid is None or not self.is_weighted:
+            return super().confusion(part)
+        counts = self.counts(part)
+        ideal, actual = self.ideal_weight[self.ideal[part]], self.actual_weight[self.actual[part]]
+        tp = self.tp[part] * self.is_solid[part]
+        tn = np.maximum(self.total_weight - ideal - (actual - tp), 0.0)
+        tn[counts.tn == 0] = 0.0
+        return Confusion(tp, ideal, actual, ideal + (actual - tp) + tn, tn, ARRAYS)
 
 
 def score(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
@@ -120,7 +175,10 @@ def score(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
         What `lift_varied` takes, and the coverage that depends on the threshold.
     """
     codes, clusters = _actual_codes(truth, labels)
-    common = np.bincount(codes[truth.present], minlength=clusters)
+    known = truth.present
+    if truth.is_spurious is not None:
+        known = known & ~truth.is_spurious[truth.ideal.array]
+    common = np.bincount(codes[known], minlength=clusters)
     outside = labels[truth.outside]
     is_touching = common[outside] > 0
     row: Row = {"actual_clusters_touched": int((common > 0).sum()), "outside_items": int(is_touching.sum())}
@@ -131,20 +189,21 @@ def score(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
         wrong = _Outside(items, sum_by_code(members, weight, clusters))
     cells = cross_tabulate(truth.ideal, Codes(codes, clusters), weight=truth.weight)
     found = cells.true, cells.pred, cells.weight, cells.ideal, cells.actual, cells.items, cells.cell_of
-    swept = _SweptCells(*found, outside=wrong, population=truth.population)
+    nowhere = clusters - 1 if truth.keeps_missing and not truth.present.all() else None
+    swept = _SweptCells(*found, wrong, truth.population, truth.is_spurious, nowhere)
     return row | _summed(swept, truth.design, metrics)
 
 
 def _actual_codes(truth: Truth, labels: Nodes) -> tuple[Integers, int]:
-    """Return the actual cluster of every common item; what the links lack is alone."""
+    """Return the actual cluster of every common item; what the links lack is alone, or all of it in the last one."""
     clusters = int(labels.max(initial=-1)) + 1
     if truth.present.all():
         return labels[truth.node].astype(np.int64), clusters
     missing = int((~truth.present).sum())
     codes = np.empty(len(truth.node), dtype=np.int64)
     codes[truth.present] = labels[truth.node[truth.present]]
-    codes[~truth.present] = clusters + np.arange(missing)
-    return codes, clusters + missing
+    codes[~truth.present] = clusters + (0 if truth.keeps_missing else np.arange(missing))
+    return codes, clusters + (1 if truth.keeps_missing else missing)
 
 
 def _summed(cells: _SweptCells, design: Design | None, metrics: Sequence[Metric]) -> Row:
@@ -156,7 +215,8 @@ def _summed(cells: _SweptCells, design: Design | None, metrics: Sequence[Metric]
     totals = {name: float(values.sum()) for name, values in sums.items()}
     weights = dict.fromkeys(defined_weight(m) for m in parts)
     row: Row = totals | {weight + SQUARE: float((sums[weight] * sums[weight]).sum()) for weight in weights}
-    row |= {ITEMS: len(cells.true.array), IDEAL_CLUSTERS: cells.true.size}
+    spurious = 0 if cells.is_spurious is None else int(cells.is_spurious.sum())
+    row |= {ITEMS: len(cells.true.array), IDEAL_CLUSTERS: cells.true.size - spurious}
     influences = {m.name: _influence(m, sums, totals) for m in parts}
     for metric in metrics:
         influence = _influence_of_means(metric, influences, totals) if metric.means else influences[metric.name]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pointwise.answers.tables import MetricTable, metric_columns
-from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, WEIGHT, Column, Kind, undrawn
+from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, NO_CLUSTER, WEIGHT, Column, Kind, undrawn
 from pointwise.core.arithmetic import Program
 from pointwise.core.lifting import find_averages
 from pointwise.core.metrics import Metric, find_metric, find_metrics, name_of
@@ -225,14 +225,20 @@ def _read_truth(linked: Linked, widest: Evaluation) -> Truth:
     present = np.asarray(pc.is_valid(found))
     node = np.asarray(found.fill_null(-1)).astype(np.int32)
     is_outside = np.ones(linked.graph.size, dtype=np.bool_)
-    is_outside[node[present]] = False
+    is_spurious = None
+    is_listed = present
+    if evidence.sample.has_spurious:
+        is_spurious = np.asarray(pc.starts_with(ideal.dictionary, NO_CLUSTER))
+        is_listed = present & ~is_spurious[np.asarray(ideal.indices)]
+    is_outside[node[is_listed]] = False
     outside = np.flatnonzero(is_outside).astype(np.int32)
     codes = Codes(np.asarray(ideal.indices).astype(np.int64), len(ideal.dictionary))
     weight = np.asarray(common[WEIGHT]) if WEIGHT in columns else None
     weighed = _outside_weights(linked, widest, outside) if widest.options.outside == "wrong" else None
     sample = evidence.sample
     design = None if sample.clusters is None else _read_design(linked, sample.clusters, ideal.dictionary)
-    return Truth(codes, node, present, weight, outside, weighed, sample.population, design)
+    keeps_missing = widest.options.missing == "wrong"
+    return Truth(codes, node, present, weight, outside, weighed, sample.population, design, is_spurious, keeps_missing)
 
 
 def _outside_weights(linked: Linked, widest: Evaluation, outside: Any) -> Any:

@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from pointwise.columns import HIGH, IDEAL, IDEAL_CLUSTERS, ITEMS, LOW, SHARE, WEIGHT
 from pointwise.core.arithmetic import compute_columns
+from pointwise.core.crosstab import has_no_cluster
 from pointwise.core.lifting import add_up, columns_of, defined_weight, of_means, sum_columns
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
@@ -269,7 +270,10 @@ def vary(
         `_fourth`, `_counted` and `_variance`.
     """
     carried = [*carry, IDEAL_CLUSTERS]
-    rows = rows.with_columns(nw.lit(1).cast(nw.Int64).alias(IDEAL_CLUSTERS))
+    one: nw.Expr = nw.lit(1)
+    if sample.has_spurious:  # whose ideal clusters are none, though intervals rest on them as well
+        one = nw.when(has_no_cluster(IDEAL)).then(nw.lit(0)).otherwise(one)
+    rows = rows.with_columns(one.cast(nw.Int64).alias(IDEAL_CLUSTERS))
     if sample.clusters is None:
         grouped = _vary(rows, by, names, carried)
     else:
