@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 from collections.abc import Iterator
@@ -48,3 +49,14 @@ def serving(top: Path, **settings: Any) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def is_alike(found: Any, expected: Any) -> bool:
+    """Compare what pages say with what the library says; sums may differ in their last digits."""
+    if isinstance(expected, dict):
+        return set(found) == set(expected) and all(is_alike(found[name], expected[name]) for name in expected)
+    if isinstance(expected, (list, tuple)):
+        return len(found) == len(expected) and all(map(is_alike, found, expected))
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(found == expected)

@@ -15,7 +15,7 @@ from pointwise.errors import RunError
 from pointwise.explorer import Site, prepare_runs, sidecars
 from pointwise.explorer.sidecars import FOLDER
 from pointwise.explorer.urls import link
-from visiting import visiting
+from visiting import is_alike, visiting
 
 ITEMS = [f"item {n * 7919 % 5_000}" for n in range(5_000)]
 IDEAL = {item: f"ideal {n * 31 % 900}" for n, item in enumerate(ITEMS)}
@@ -45,9 +45,9 @@ def test_prepared_or_not_every_page_says_the_same(top: Path):
     before = look(top)
     assert list(prepare_runs(Site(top))) == ["run"]
     assert list(prepare_runs(Site(top))) == []
-    assert look(top) == before
+    assert is_alike(look(top), before)
     shutil.rmtree(top / FOLDER)
-    assert look(top) == before
+    assert is_alike(look(top), before)
 
 
 def test_sidecars_are_sorted_and_found_beside_the_runs(top: Path):

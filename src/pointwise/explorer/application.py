@@ -179,8 +179,9 @@ class Application:
             error = PointwiseError("Something went wrong inside of pointwise. The terminal that it runs in says what.")
         code = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
-        content = {"advice": missing.advice, "links": missing.links}
-        return Body(self._draw(Page(str(missing), "error.html", content, [("Overview", "/")])), "text/html", code)
+        content = {"message": str(missing), "advice": missing.advice, "links": missing.links}
+        heading = "Not found" if code == _NOT_FOUND else "This did not work"
+        return Body(self._draw(Page(heading, "error.html", content, [("Overview", "/")])), "text/html", code)
 
     def _send(self, body: Body) -> Response:
         kept = {"content-disposition": f'attachment; filename="{body.filename}"'} if body.filename else None
@@ -193,9 +194,10 @@ class Application:
         return Response(content, media_type=media)
 
 
+_NOT_FOUND = 404
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (MissingPageError, 404),
-    (NotFoundError, 404),
+    (MissingPageError, _NOT_FOUND),
+    (NotFoundError, _NOT_FOUND),
     (CancelledError, 503),
     (BusyError, 503),
     (UsageError, 400),

@@ -153,7 +153,10 @@ def _say_outside(evaluation: Evaluation) -> str:
     c = evaluation.coverage
     dropped = f"{format_count(c.missing_items, 'ideal item')} were left out because the actual clustering lacks them"
     outside = f"{format_count(c.outside_items, 'member')} of the actual clusters lie outside the truth"
-    return f"{dropped}, and {outside}; a run does not store which. It may also be mistyped."
+    reasons = [text for text, number in ((dropped, c.missing_items), (outside, c.outside_items)) if number]
+    if not reasons:
+        return "Nothing was left out, so it is probably mistyped."
+    return f"{', and '.join(reasons)}; a run does not store which. It may also be mistyped."
 
 
 def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[str, Any]]) -> Iterator[Seen]:
@@ -166,10 +169,16 @@ def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[s
     for kind, found in explained.sets.items():
         heading, meaning = _MEANINGS[kind]
         size = f"{format_count(found.count, 'item')}, weight {format_weight(found.weight)}"
-        more = format_count(found.count - len(found.items), "more item") if found.items else ""
-        is_whole = found.count <= len(found.items)
         grid = _draw(name, kind, found, records, records.get(explained.item, {})) if found.items else None
-        yield Seen(heading, meaning, size, grid, "" if is_whole else more, hrefs.get(kind, ""))
+        yield Seen(heading, meaning, size, grid, _say_more(kind, found), hrefs.get(kind, ""))
+
+
+def _say_more(kind: str, found: ItemSet) -> str:
+    """Say how many items of a set are not listed; a run does not know those outside the truth by name."""
+    more = found.count - len(found.items)
+    if kind == "false_positives" and more and len(found.items) < _SHOWN:
+        return f"{format_count(more, 'item')} outside the truth, which a run counts and does not list"
+    return format_count(more, "more item") if more and found.items else ""
 
 
 def _draw(
