@@ -164,7 +164,8 @@ def test_a_wrong_address_is_answered_with_our_message(client: TestClient, query:
     assert "This did not work" in answer.text
 
 
-def test_members_come_with_their_records_the_heaviest_cell_first(client: TestClient, evaluation: pw.Evaluation):
+def test_members_come_with_their_records_the_heaviest_cell_first(client: TestClient, top: Path):
+    evaluation = pw.load(top / RUN)
     worst = evaluation.by_ideal_cluster().worst("recall", 1).to_dicts()[0]["ideal_cluster"]
     explained = evaluation.explain(ideal_cluster=worst)
     found = data(client, "run", RUN, "cluster", "ideal", worst)
