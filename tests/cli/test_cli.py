@@ -377,7 +377,6 @@ def test_a_stored_comparison_is_not_taken_for_runs():
     for command in (
         "coverage",
         "mistakes",
-        "explain",
         "slice",
         ("show", "--by", "item"),
         ("gate", "--min", "recall=0"),
