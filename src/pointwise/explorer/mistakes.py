@@ -24,6 +24,7 @@ _KINDS = {
     "over-merge": "Merged wrongly",
     "under-merge": "Split wrongly",
     "outside": "Merged with what the truth does not list",
+    "missing": "Missing from the actual clustering",
 }
 
 
@@ -51,7 +52,7 @@ def show_mistakes(visit: Visit) -> Page:
     columns = columns_of(evaluation)
     found = evaluation.mistakes(limit, kind=kind, show=columns)
     content = {
-        "kinds": [(_KINDS[k], link("run", name, "mistakes", kind=k), k == kind) for k in get_args(MistakeKind)],
+        "kinds": [(_KINDS.get(k, k), link("run", name, "mistakes", kind=k), k == kind) for k in get_args(MistakeKind)],
         "rates": [(rate.replace("_", " "), format_metric(value)) for rate, value in found.rates.items()],
         "cards": list(_cards(name, found)),
         "rest": list(_rest(found)),
@@ -78,7 +79,7 @@ def _cards(name: str, found: Mistakes) -> Iterator[Card]:
             mistake.heading,
             format_metric(mistake.cost),
             format_share(mistake.share),
-            cluster_link(name, mistake.kind, mistake.cluster),
+            cluster_link(name, mistake),
             [_part(name, mistake, rank, part) for rank, part in enumerate(mistake.largest)],
             mistake.parts - len(mistake.largest),
             draw_records(f"mistake-{number}", rows, lambda row: link("run", name, "item", row[ITEM])) if rows else None,

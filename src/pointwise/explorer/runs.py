@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pointwise.answers.mistake import Mistake
 from pointwise.answers.slices import SIZES
 from pointwise.core.metrics import Metric, find_metric
 from pointwise.evaluation import Evaluation
@@ -91,15 +91,12 @@ def _links(name: str) -> list[tuple[str, str]]:
 def _mistakes(name: str, evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Say the costliest mistakes in words, with the cluster that each is about."""
     found = evaluation.mistakes(MOST_MISTAKES)
-    return [
-        (str(mistake), format_share(mistake.share), cluster_link(name, mistake.kind, mistake.cluster))
-        for mistake in found
-    ]
+    return [(str(mistake), format_share(mistake.share), cluster_link(name, mistake)) for mistake in found]
 
 
-def cluster_link(name: str, kind: str, cluster: Any) -> str:
+def cluster_link(name: str, mistake: Mistake) -> str:
     """Write the address of the cluster that a mistake is about: an ideal one that was split, or an actual one."""
-    return link("run", name, "cluster", "ideal" if kind == "under-merge" else "actual", cluster)
+    return link("run", name, "cluster", mistake.side, mistake.cluster)
 
 
 def _slices(name: str, evaluation: Evaluation) -> Iterator[tuple[str, str]]:
