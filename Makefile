@@ -24,7 +24,8 @@ FUZZ_SEED := $(or $(FUZZ_SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 fuzz: $(READY)  ## Attack for an hour: random inputs, names, manifests, places; prints seeds and shrunk failures.
 	@echo "seed $(FUZZ_SEED)"
 	POINTWISE_FUZZ_SECONDS=$(FUZZ_SECONDS) POINTWISE_FUZZ_SEED=$(FUZZ_SEED) \
-		$(BIN)/python -m pytest tests/adversarial -m "not spark" -n 2 --hypothesis-profile=fuzz
+		$(BIN)/python -m pytest tests/adversarial -m "not spark" -n 2 --hypothesis-profile=fuzz \
+		-W "ignore:Generating overly large repr"
 
 laws: $(READY)  ## Try the laws on a thousand examples each, on the embedded engine; takes a night.
 	$(BIN)/python -m pytest tests/test_laws.py -m "not spark and not cluster" -n 2 --hypothesis-profile=laws
