@@ -152,7 +152,7 @@ def find_slices(
     search = _Search.begin(evidence, chosen, names, least_share)
     candidates = list(search.candidates())
     striking = [c for c in search.adjusted(candidates) if c.p_adjusted < FALSE_FINDINGS]
-    kept = search.without_overlaps(sorted(striking, key=lambda c: (c.p, c.condition)), limit)
+    kept = search.without_overlaps(sorted(striking, key=lambda c: c.rank), limit)
     rows = tuple(_as_row(evidence, c, chosen, evaluation.confidence) for c in kept)
     return FoundSlices(chosen.name, rows, len(candidates), evaluation.confidence)
 
@@ -194,6 +194,11 @@ class _Candidate:
     p: float
     is_pair: bool = False
     p_adjusted: float = 1.0
+
+    @property
+    def rank(self) -> tuple[float, bool, str]:
+        """What to sort by: of slices that are equally striking, up to the order of adding, the simplest comes first."""
+        return float(f"{self.p:.6g}"), self.is_pair, self.condition
 
 
 @dataclass(frozen=True)
@@ -243,7 +248,7 @@ class _Search:
         """Look at every value or band, then at those of other columns within the most striking ones."""
         found = [c for axis in self.axes for c in self._look(axis, self.rows)]
         yield from found
-        striking = sorted((c for c in found if c.value < c.rest), key=lambda c: (c.p, c.condition))[:_CROSSED]
+        striking = sorted((c for c in found if c.value < c.rest), key=lambda c: c.rank)[:_CROSSED]
         for first in striking:
             within = self.rows.filter(self._expression(first.condition))
             for axis in (axis for axis in self.axes if axis.column != first.column):
