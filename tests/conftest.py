@@ -43,6 +43,7 @@ ON_SPARK = (
     "test_intervals",
     "test_design",
     "test_coverage",
+    "test_empty_clusters",
 )
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver

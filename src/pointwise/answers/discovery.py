@@ -44,7 +44,7 @@ from pointwise.engines.queries import only_row
 from pointwise.errors import UsageError
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import format_confidence
+from pointwise.text.values import SHOWN_ROWS, format_confidence
 from pointwise.uncertainty.verdict import ENOUGH
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def find_slices(
     metric: str | Metric = "recall",
     *,
     columns: Sequence[str] | None = None,
-    limit: int = 10,
+    limit: int = SHOWN_ROWS,
     least_share: float = LEAST_SHARE,
 ) -> FoundSlices:
     """Find the slices for which a metric is clearly worse than for all other items.

@@ -454,7 +454,7 @@ def search_slices(
     ] = None,
     attributes: options.Attributes = None,
     item: options.AttributeItem = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many to list.")] = SHOWN_ROWS,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
@@ -404,6 +404,17 @@ class Comparison:
             confidence=self.confidence if confidence is None else confidence,
             drawn=sampling.drawn if sampling else None,
         )
+
+    @overload
+    def explain(self, *, ideal_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterComparison: ...
+
+    @overload
+    def explain(self, *, item: Any, limit: int = ..., show: Columns | None = ...) -> ItemComparison: ...
+
+    @overload
+    def explain(
+        self, *, ideal_cluster: Any, item: Any, limit: int = ..., show: Columns | None = ...
+    ) -> ClusterComparison | ItemComparison: ...
 
     def explain(
         self, *, ideal_cluster: Any = None, item: Any = None, limit: int = SHOWN_ROWS, show: Columns | None = None

@@ -113,7 +113,7 @@ class ClusterComparison(Result):
         }
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: a row per part, with records one per example, and the metrics of each variant."""
+        """Say what to show: a row per part, with records one per example, and the metrics of each variant."""
         columns = (*self.describe()[:-1], Column(_EXAMPLE))
         heads = record_columns(self.shown, (column.name for column in columns))
         records = [example.record for part in self.parts for example in part.examples]
@@ -175,7 +175,7 @@ class ItemComparison(Result):
         return {ITEM: self.key, "variants": {name: found.to_dict() for name, found in self.variants.items()}}
 
     def drawing(self) -> Drawing:
-        """Say what people shall see: the sets of each variant below those of the one before."""
+        """Say what to show: the sets of each variant below those of the one before."""
         rows: list[dict[str, Any]] = []
         marks: list[str] = []
         for name, found in self.variants.items():
