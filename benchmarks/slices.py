@@ -1,18 +1,15 @@
-"""Slices that are found: how long a search takes, and how often one is reported where nothing differs.
+"""Search for slices: how long it takes, and how often one is found where nothing differs.
 
-python benchmarks/slices.py time      # a million items with ten attributes
-python benchmarks/slices.py chance    # 200 data sets without any effect
+python benchmarks/slices.py [--items 1e6] [--repeats 200]
 """
 
 from __future__ import annotations
-
-import sys
-import time
 
 import numpy as np
 import pyarrow as pa
 
 import pointwise as pw
+from _measure import Bench, arguments, count, median_of
 
 
 def draw(seed: int, *, clusters: int, size: int, attributes: int) -> dict[str, pa.Table]:
@@ -30,22 +27,38 @@ def draw(seed: int, *, clusters: int, size: int, attributes: int) -> dict[str, p
     }
 
 
-def measure_time() -> None:
-    """Search among a million items with ten attributes."""
-    evaluation = pw.evaluate(**draw(1, clusters=200_000, size=5, attributes=10), metrics="recall", keep_items=True)
-    start = time.perf_counter()
-    found = pw.find_slices(evaluation, "recall")
-    print(f"{found.tried} slices of 1,000,000 items tried in {time.perf_counter() - start:.1f} s")
+def search(items: int, repeats: int) -> dict[str, object]:
+    """Search among many items with ten attributes."""
+    evaluation = pw.evaluate(**draw(1, clusters=items // 5, size=5, attributes=10), metrics="recall", keep_items=True)
+    seconds = median_of(lambda: pw.find_slices(evaluation, "recall"), repeats)
+    tried = pw.find_slices(evaluation, "recall").tried
+    return {
+        "what": f"{items:,} items, ten attributes, {tried} slices tried",
+        "found": f"{seconds:.1f} s",
+        "bar": "15 s",
+    }
 
 
-def measure_chance(runs: int = 200) -> None:
-    """Count how often a slice is reported where none is worse."""
-    reports = 0
-    for seed in range(runs):
+def search_noise(repeats: int) -> dict[str, object]:
+    """Count how often a slice is found where none is worse."""
+    found = 0
+    for seed in range(repeats):
         evaluation = pw.evaluate(**draw(seed, clusters=300, size=5, attributes=6), metrics="recall")
-        reports += bool(pw.find_slices(evaluation, "recall").rows)
-    print(f"{reports} of {runs} data sets without an effect report a slice ({reports / runs:.1%})")
+        found += bool(pw.find_slices(evaluation, "recall").rows)
+    share = f"{found} ({found / repeats:.1%})"
+    return {"what": f"{repeats} data sets without any effect: those with a finding", "found": share, "bar": "5.0%"}
+
+
+def main() -> None:
+    """Measure both."""
+    parser = arguments(__doc__)
+    parser.add_argument("--items", type=count, default=1_000_000, help="how many items to search")
+    parser.add_argument("--repeats", type=int, default=200, help="how many data sets without any effect to search")
+    options = parser.parse_args()
+    bench = Bench.told_by(options)
+    rows = [search(options.items, bench.repeats(3)), search_noise(options.repeats)]
+    bench.save("slices", "Slices that are found", rows)
 
 
 if __name__ == "__main__":
-    {"time": measure_time, "chance": measure_chance}[sys.argv[1]]()
+    main()

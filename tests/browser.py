@@ -92,10 +92,11 @@ class Browser:
         return [entry["message"] for entry in self.chrome.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Return the addresses that the page asked for."""
+        """Return the addresses that the page asked for, without those of the browser's own pages."""
         events = [json.loads(entry["message"])["message"] for entry in self.chrome.get_log("performance")]
         sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        return [event["request"]["url"] for event in sent]
+        urls = [event["request"]["url"] for event in sent]
+        return [url for url in urls if not url.startswith("chrome:")]
 
     def violations(self) -> list[str]:
         """Ask axe-core what keeps people from using the page; minor and moderate findings are left out."""

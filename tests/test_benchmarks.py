@@ -25,6 +25,7 @@ TINY = {
     "labels.py": ["--smoke", "--largest", "1000"],
     "links.py": ["--smoke", "--items", "1000", "--links", "3000", "--thresholds", "5", "--clustered", "3000"],
     "saving.py": ["--items", "1000"],
+    "slices.py": ["--smoke", "--items", "5000", "--repeats", "1"],
 }
 TABLES = {
     "everyday.py": ["everyday", "growth"],
@@ -37,6 +38,7 @@ TABLES = {
     "labels.py": ["labels"],
     "links.py": ["sweep", "links"],
     "saving.py": [],
+    "slices.py": ["slices"],
     "spark.py": ["spark", "spark_jobs"],
 }
 

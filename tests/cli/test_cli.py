@@ -329,7 +329,7 @@ SAID = {
     ("explain", "run", "--item", "a", "--item", "b"): "--item was given 2 times",
     ("gate", "run"): "Give --min, --max, --max-drop or --min-coverage.",
     ("slice", "run"): "'ideal_cluster_size', 'actual_cluster_size'. More columns come from --attributes",
-    ("show", "run", "--by", "slice"): "More columns come from pointwise evaluate --attributes",
+    ("show", "run", "--by", "slice"): "More columns come from --attributes",
     ("slice", "run", "--attributes", "about.csv", "-s", "weight='5'"): "'weight'",
 }
 
@@ -352,12 +352,12 @@ def test_warnings_speak_of_options_that_there_are():
     Path("truth.csv").write_text("item,cluster\na,p\nb,p\nc,q\n")
     Path("clusters.csv").write_text("item,cluster\na,1\nb,2\nd,2\n")
     said = " ".join(call("evaluate", "truth.csv", "clusters.csv", "--save", "few")[0].split())
-    assert "left out. --missing singleton counts each as alone." in said
+    assert "left out. --missing singleton counts each as alone, --missing wrong as in no cluster." in said
     assert "complete, --outside wrong counts such" in said
     for command in (("show", "few"), ("evaluate", "truth.csv", "clusters.csv", "--format", "markdown")):
         said = " ".join(call(*command)[0].split())
         prefix = "pointwise evaluate " if command[0] == "show" else ""
-        assert f"left out. {prefix}--missing singleton counts each as alone." in said
+        assert f"left out. {prefix}--missing singleton counts each as alone, {prefix}--missing wrong as" in said
 
 
 def test_what_a_user_writes_is_not_translated(run):
