@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import forging
@@ -96,6 +96,7 @@ LEFT = ("nothing", "an empty folder", "a folder with files", "a run", "a run wit
 leftovers = st.builds(
     dict, new=st.sampled_from(LEFT), old=st.sampled_from(LEFT), is_complete=st.booleans(), is_ours=st.booleans()
 )
+BETWEEN_RENAMES = {"new": "a folder with files", "old": "an empty folder", "is_complete": True, "is_ours": True}
 
 odd = st.sampled_from(
     [" ", ".x", "..x", "-x", "x.", "[a]*?", "{}", "%s", "~", "#", "a=b", "🦆", "ä", "a\nb", "\x1b[31m", "'\""]
@@ -134,6 +135,8 @@ def snapshot(folder: Path) -> dict[str, object]:
     left=st.none() | leftovers,
     how=st.tuples(st.sampled_from(["run", "comparison"]), st.booleans()),
 )
+@example(name="x", scene="nothing", left=BETWEEN_RENAMES, how=("run", False))
+@example(name="x", scene="nothing", left=BETWEEN_RENAMES, how=("run", True))
 def test_saving_anywhere_loses_nothing(shelf, name, scene, left, how):
     what, overwrite = how
     with new_folder() as folder:
@@ -157,6 +160,8 @@ def test_saving_anywhere_loses_nothing(shelf, name, scene, left, how):
             check_stored(place, what)
             assert overwrite or scene not in ("a run", "a comparison")
         kept = somebodys(folder)
+        finished = {str(place) + path.partition("/new")[2]: path for path in theses if "/.pointwise-" in path}
+        kept |= {finished[path]: text for path, text in kept.items() if path in finished}  # by completing a swap
         assert {path: kept.get(path) for path in theses} == theses
 
 
