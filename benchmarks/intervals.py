@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from _measure import RESULTS, count
 from pointwise.columns import HIGH, IDEAL, ITEMS, LOW, WEIGHT
-from pointwise.comparison.deltas import VARIANT, Pair, find_deltas
+from pointwise.comparison.deltas import VARIANT, VariantPair, find_deltas
 from pointwise.core.metrics import find_metrics
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines import start_engine
@@ -163,7 +163,7 @@ def test_nothing(law, number, repeats):
     drawn, expansions, _ = draw_uniformly(generator, weight, number, repeats)
     ones = [np.ones(len(clusters)) for clusters in expansions]
     settings = {"metrics": METRICS, "engine": engine, "confidence": 0.95, "sample": Sample(sees_outside=True)}
-    pairs = [Pair("0", str(n + 1)) for n in range(VARIANTS)]
+    pairs = [VariantPair("0", str(n + 1)) for n in range(VARIANTS)]
     found = find_deltas(as_frame(engine, runs[:2], weight, drawn, ones), (REPEAT,), pairs[:1], **settings)
     shares = {"one against one": [is_told_apart(row, row["p_value"]) for row in found]}
     drawn_by_items, expansions, rests = draw_by_items(generator, weight, number, repeats)

@@ -13,36 +13,52 @@ if TYPE_CHECKING:
     from pointwise.answers.explanations import ClusterExplanation, Explanation, ItemExplanation, ItemSet
     from pointwise.answers.mistake import Mistake, Part, Rest
     from pointwise.answers.mistakes import Mistakes
-    from pointwise.answers.records import Example, Records
+    from pointwise.answers.records import Example, Record, Records
     from pointwise.answers.tables import MetricTable, Overall
     from pointwise.columns import Column, Kind
     from pointwise.comparison.comparing import compare
     from pointwise.comparison.comparison import Comparison, load_comparison
     from pointwise.comparison.distances import DistanceMatrix, distance, distance_matrix, nearest
-    from pointwise.comparison.explanations import ClusterComparison, ItemComparison
+    from pointwise.comparison.explanations import ClusterComparison, ItemComparison, SharedPart
     from pointwise.core.confusion import Confusion
     from pointwise.core.coverage import Coverage
-    from pointwise.core.metrics import METRICS, Metric, metric
+    from pointwise.core.metrics import METRICS, Better, Formula, Metric, MetricChoice, metric
     from pointwise.diffs.agreement import Agreement
-    from pointwise.diffs.changes import Changes
+    from pointwise.diffs.cases import Case, CaseKind
+    from pointwise.diffs.changes import Change, ChangeKind, Changes
+    from pointwise.diffs.closure import ItemPair
     from pointwise.diffs.diff import Diff, load_diff
     from pointwise.diffs.diffing import diff
     from pointwise.diffs.estimates import Estimate
     from pointwise.diffs.estimation import Estimates
     from pointwise.diffs.explanations import ChangeExplanation
     from pointwise.diffs.impact import Impact
-    from pointwise.diffs.judgements import Judgement, Judgements, read_judgements
+    from pointwise.diffs.judgements import Answer, Judgement, JudgementKind, Judgements, Oracle, read_judgements
     from pointwise.diffs.questions import Question, Questions, read_questions
     from pointwise.diffs.standing import Standing
     from pointwise.engines import Engine, start_spark
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Check, Gate, gate, gate_diff
+    from pointwise.inputs.graphs import Contradiction
     from pointwise.inputs.links import Links, cluster_links
-    from pointwise.inputs.options import Sampling
+    from pointwise.inputs.options import (
+        ColumnNames,
+        CompareOn,
+        Contradictions,
+        DiffOn,
+        DistanceMissing,
+        Missing,
+        MistakeKind,
+        MistakesBy,
+        Outside,
+        Pairs,
+        Sampling,
+        Unassigned,
+    )
     from pointwise.related.table import Related
     from pointwise.results import Result
-    from pointwise.store.history import history
+    from pointwise.store.history import HistoryOf, history
     from pointwise.text.drawing import Drawing
     from pointwise.thresholds.sweeping import Choice, Sweep, sweep
     from pointwise.uncertainty.intervals import Interval
@@ -52,18 +68,30 @@ if TYPE_CHECKING:
 __all__ = [
     "METRICS",
     "Agreement",
+    "Answer",
+    "Better",
+    "Case",
+    "CaseKind",
+    "Change",
     "ChangeExplanation",
+    "ChangeKind",
     "Changes",
     "Check",
     "Choice",
     "ClusterComparison",
     "ClusterExplanation",
     "Column",
+    "ColumnNames",
+    "CompareOn",
     "Comparison",
     "Confusion",
+    "Contradiction",
+    "Contradictions",
     "Coverage",
     "Diff",
+    "DiffOn",
     "DistanceMatrix",
+    "DistanceMissing",
     "Drawing",
     "Engine",
     "Estimate",
@@ -71,36 +99,50 @@ __all__ = [
     "Evaluation",
     "Example",
     "Explanation",
+    "Formula",
     "FoundSlices",
     "Gate",
+    "HistoryOf",
     "Impact",
     "Interval",
     "ItemComparison",
     "ItemExplanation",
+    "ItemPair",
     "ItemSet",
     "Judgement",
+    "JudgementKind",
     "Judgements",
     "Kind",
     "Links",
     "Metric",
+    "MetricChoice",
     "MetricTable",
+    "Missing",
     "Mistake",
+    "MistakeKind",
     "Mistakes",
+    "MistakesBy",
     "Need",
+    "Oracle",
+    "Outside",
     "Overall",
+    "Pairs",
     "Part",
     "Plan",
     "PointwiseError",
     "Question",
     "Questions",
+    "Record",
     "Records",
     "Related",
     "Rest",
     "Result",
     "RunError",
     "Sampling",
+    "SharedPart",
     "Standing",
     "Sweep",
+    "Unassigned",
     "Worksheet",
     "__version__",
     "charts",
@@ -133,18 +175,30 @@ __all__ = [
 
 _HOMES = {
     "Agreement": "pointwise.diffs.agreement",
+    "Answer": "pointwise.diffs.judgements",
+    "Better": "pointwise.core.metrics",
+    "Case": "pointwise.diffs.cases",
+    "CaseKind": "pointwise.diffs.cases",
+    "Change": "pointwise.diffs.changes",
     "ChangeExplanation": "pointwise.diffs.explanations",
+    "ChangeKind": "pointwise.diffs.changes",
     "Changes": "pointwise.diffs.changes",
     "Check": "pointwise.gates",
     "Choice": "pointwise.thresholds.sweeping",
     "ClusterComparison": "pointwise.comparison.explanations",
     "ClusterExplanation": "pointwise.answers.explanations",
     "Column": "pointwise.columns",
+    "ColumnNames": "pointwise.inputs.options",
+    "CompareOn": "pointwise.inputs.options",
     "Comparison": "pointwise.comparison.comparison",
     "Confusion": "pointwise.core.confusion",
+    "Contradiction": "pointwise.inputs.graphs",
+    "Contradictions": "pointwise.inputs.options",
     "Coverage": "pointwise.core.coverage",
     "Diff": "pointwise.diffs.diff",
+    "DiffOn": "pointwise.inputs.options",
     "DistanceMatrix": "pointwise.comparison.distances",
+    "DistanceMissing": "pointwise.inputs.options",
     "Drawing": "pointwise.text.drawing",
     "Engine": "pointwise.engines",
     "Estimate": "pointwise.diffs.estimates",
@@ -152,37 +206,51 @@ _HOMES = {
     "Evaluation": "pointwise.evaluation",
     "Example": "pointwise.answers.records",
     "Explanation": "pointwise.answers.explanations",
+    "Formula": "pointwise.core.metrics",
     "FoundSlices": "pointwise.answers.discovery",
     "Gate": "pointwise.gates",
+    "HistoryOf": "pointwise.store.history",
     "Impact": "pointwise.diffs.impact",
     "Interval": "pointwise.uncertainty.intervals",
     "ItemComparison": "pointwise.comparison.explanations",
     "ItemExplanation": "pointwise.answers.explanations",
+    "ItemPair": "pointwise.diffs.closure",
     "ItemSet": "pointwise.answers.explanations",
     "Judgement": "pointwise.diffs.judgements",
+    "JudgementKind": "pointwise.diffs.judgements",
     "Judgements": "pointwise.diffs.judgements",
     "Kind": "pointwise.columns",
     "Links": "pointwise.inputs.links",
     "METRICS": "pointwise.core.metrics",
     "Metric": "pointwise.core.metrics",
+    "MetricChoice": "pointwise.core.metrics",
     "MetricTable": "pointwise.answers.tables",
+    "Missing": "pointwise.inputs.options",
     "Mistake": "pointwise.answers.mistake",
+    "MistakeKind": "pointwise.inputs.options",
     "Mistakes": "pointwise.answers.mistakes",
+    "MistakesBy": "pointwise.inputs.options",
     "Need": "pointwise.uncertainty.planning",
+    "Oracle": "pointwise.diffs.judgements",
+    "Outside": "pointwise.inputs.options",
     "Overall": "pointwise.answers.tables",
+    "Pairs": "pointwise.inputs.options",
     "Part": "pointwise.answers.mistake",
     "Plan": "pointwise.uncertainty.planning",
     "PointwiseError": "pointwise.errors",
     "Question": "pointwise.diffs.questions",
     "Questions": "pointwise.diffs.questions",
-    "Related": "pointwise.related.table",
+    "Record": "pointwise.answers.records",
     "Records": "pointwise.answers.records",
+    "Related": "pointwise.related.table",
     "Rest": "pointwise.answers.mistake",
     "Result": "pointwise.results",
     "RunError": "pointwise.errors",
     "Sampling": "pointwise.inputs.options",
+    "SharedPart": "pointwise.comparison.explanations",
     "Standing": "pointwise.diffs.standing",
     "Sweep": "pointwise.thresholds.sweeping",
+    "Unassigned": "pointwise.inputs.options",
     "Worksheet": "pointwise.uncertainty.worksheets",
     "charts": "pointwise",
     "cluster_links": "pointwise.inputs.links",

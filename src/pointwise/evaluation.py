@@ -29,7 +29,7 @@ from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.common import find_common_items
 from pointwise.core.coverage import Coverage, Scope, coverage_of, says_more
 from pointwise.core.evidence import Evidence, establish
-from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
+from pointwise.core.metrics import Metric, MetricChoice, find_metric, find_metrics
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.engines.turns import in_turn
@@ -37,7 +37,7 @@ from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import (
     CONFIDENCE,
-    Columns,
+    ColumnNames,
     Missing,
     MistakeKind,
     MistakesBy,
@@ -79,14 +79,14 @@ def evaluate(
     *,
     ideal: Any,
     actual: Any,
-    item: Columns | Mapping[str, Columns] | None = None,
-    cluster: Columns | Mapping[str, Columns] | None = None,
+    item: ColumnNames | Mapping[str, ColumnNames] | None = None,
+    cluster: ColumnNames | Mapping[str, ColumnNames] | None = None,
     weight: str | None = None,
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
-    show: Columns | None = None,
-    metrics: Metrics | None = None,
+    show: ColumnNames | None = None,
+    metrics: MetricChoice | None = None,
     outside: Outside = "ignore",
     missing: Missing = "drop",
     unassigned: Unassigned | Mapping[str, Unassigned] = "error",
@@ -207,7 +207,7 @@ def as_specs(slices: Any) -> tuple[Any, ...]:
     return tuple(slices or ())
 
 
-def as_shown(columns: Columns | None) -> tuple[str, ...] | None:
+def as_shown(columns: ColumnNames | None) -> tuple[str, ...] | None:
     """List the columns that a user wants shown, who may give a single one as it is."""
     if columns is None:
         return None
@@ -323,7 +323,7 @@ class Evaluation:
             return choose_shown(self.evidence, None)
         return Shown(tuple(column for column in asked if column in self.evidence.slice_schema), is_asked=True)
 
-    def records(self, items: Iterable[Any], *, show: Columns | None = None) -> Records:
+    def records(self, items: Iterable[Any], *, show: ColumnNames | None = None) -> Records:
         """Look up what is known about a few items.
 
         Args:
@@ -335,26 +335,26 @@ class Evaluation:
         """
         return find_records(self.evidence, items, self.show_columns(show))
 
-    def show_columns(self, show: Columns | None) -> Shown:
+    def show_columns(self, show: ColumnNames | None) -> Shown:
         """Choose what to show of items: what is asked for now, or else what the evaluation shows."""
         return self.shown if show is None else choose_shown(self.evidence, as_shown(show))
 
-    def by_ideal_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
+    def by_ideal_cluster(self, *, metrics: MetricChoice | None = None) -> MetricTable:
         """Average the metrics over the items of each ideal cluster."""
         return tabulate_clusters(self.evidence, IDEAL, self._chosen(metrics))
 
-    def by_actual_cluster(self, *, metrics: Metrics | None = None) -> MetricTable:
+    def by_actual_cluster(self, *, metrics: MetricChoice | None = None) -> MetricTable:
         """Average the metrics over the common items of each actual cluster."""
         return tabulate_clusters(self.evidence, ACTUAL, self._chosen(metrics))
 
-    def by_item(self, *, metrics: Metrics | None = None) -> MetricTable:
+    def by_item(self, *, metrics: MetricChoice | None = None) -> MetricTable:
         """List every common item with its confusion matrix and metrics.
 
         The rows hold the columns that `show` asks for; without it, only a drawing shows some.
         """
         return attach_records(tabulate_items(self.evidence, self._chosen(metrics)), self.evidence, self.shown)
 
-    def by_slice(self, *slices: Any, metrics: Metrics | None = None, intervals: bool | None = None) -> MetricTable:
+    def by_slice(self, *slices: Any, metrics: MetricChoice | None = None, intervals: bool | None = None) -> MetricTable:
         """Average the metrics over slices of items. The clusters are not cut at a slice's border.
 
         Args:
@@ -375,17 +375,21 @@ class Evaluation:
         return tabulate_slices(self.evidence, specs, self._chosen(metrics), confidence=confidence)
 
     @overload
-    def explain(self, *, item: Any, limit: int = ..., show: Columns | None = ...) -> ItemExplanation: ...
-
-    @overload
-    def explain(self, *, ideal_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterExplanation: ...
-
-    @overload
-    def explain(self, *, actual_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterExplanation: ...
+    def explain(self, *, item: Any, limit: int = ..., show: ColumnNames | None = ...) -> ItemExplanation: ...
 
     @overload
     def explain(
-        self, *, item: Any, ideal_cluster: Any, actual_cluster: Any, limit: int = ..., show: Columns | None = ...
+        self, *, ideal_cluster: Any, limit: int = ..., show: ColumnNames | None = ...
+    ) -> ClusterExplanation: ...
+
+    @overload
+    def explain(
+        self, *, actual_cluster: Any, limit: int = ..., show: ColumnNames | None = ...
+    ) -> ClusterExplanation: ...
+
+    @overload
+    def explain(
+        self, *, item: Any, ideal_cluster: Any, actual_cluster: Any, limit: int = ..., show: ColumnNames | None = ...
     ) -> Explanation: ...
 
     def explain(
@@ -395,7 +399,7 @@ class Evaluation:
         ideal_cluster: Any = None,
         actual_cluster: Any = None,
         limit: int = SHOWN_ROWS,
-        show: Columns | None = None,
+        show: ColumnNames | None = None,
     ) -> Explanation:
         """Show what one item sees, or which cells a cluster breaks into.
 
@@ -424,7 +428,7 @@ class Evaluation:
         *,
         kind: MistakeKind = "both",
         by: MistakesBy = "cluster",
-        show: Columns | None = None,
+        show: ColumnNames | None = None,
     ) -> Mistakes:
         """Rank what was merged or split wrongly by what it costs.
 
@@ -455,7 +459,7 @@ class Evaluation:
         """
         return tabulate_related(self.evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
-    def with_attributes(self, attributes: Any, *, item: Columns | None = None, verify: bool = True) -> Evaluation:
+    def with_attributes(self, attributes: Any, *, item: ColumnNames | None = None, verify: bool = True) -> Evaluation:
         """Return the same evaluation with another table of attributes, to slice by its columns.
 
         Args:
@@ -489,7 +493,7 @@ class Evaluation:
         return save(self, path, overwrite=overwrite, keep=self.shown.columns if keep else ())
 
     def bootstrap(
-        self, *, metrics: Metrics | None = None, resamples: int = RESAMPLES, seed: int = 0
+        self, *, metrics: MetricChoice | None = None, resamples: int = RESAMPLES, seed: int = 0
     ) -> dict[str, Interval]:
         """Return intervals of the overall metrics by drawing the ideal clusters, at most a million, again and again.
 
@@ -503,7 +507,7 @@ class Evaluation:
 
     def plan(
         self,
-        metrics: Metrics | None = None,
+        metrics: MetricChoice | None = None,
         *,
         half_width: float | None = None,
         bound: float | None = None,
@@ -595,7 +599,7 @@ class Evaluation:
         )
         return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
 
-    def _chosen(self, metrics: Metrics | None) -> tuple[Metric, ...]:
+    def _chosen(self, metrics: MetricChoice | None) -> tuple[Metric, ...]:
         if metrics is None:
             return self.metrics
         chosen = find_metrics(metrics)

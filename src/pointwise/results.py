@@ -62,7 +62,7 @@ class Result(ABC):
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a PyArrow table; ids are text where they are of several types."""
-        return as_table(self.to_dicts(), self.describe())
+        return rows_as_table(self.to_dicts(), self.describe())
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a pandas data frame."""
@@ -152,7 +152,7 @@ def _is_formula(column: str) -> nw.Expr:
     return nw.col(column).str.contains(BEGINS) & ~nw.col(column).str.contains(NUMBER)
 
 
-def as_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
+def rows_as_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
     """Turn rows into a table with the columns that they are described with."""
     import pyarrow as pa
 

@@ -41,7 +41,7 @@ def test_cluster_writes_components(run, tmp_path):
 def test_cluster_refuses_contradictions_in_options_of_its_own(run, tmp_path):
     (tmp_path / "judged.csv").write_text(JUDGED + "2,4,yes\n")
     done = run("cluster", "judged.csv", "--answer", "same", "-o", "truth.csv", code=2)
-    assert "'2' and '3' although '2' = '4' = '3'" in " ".join(done.output.split())
+    assert "'2' and '3' do not belong together, but '2' = '4' = '3' do" in " ".join(done.output.split())
     assert "--contradictions drop" in " ".join(done.output.split())
 
 

@@ -183,7 +183,7 @@ def test_contradictions_are_shown_with_their_chain_and_imply_nothing():
     found = judged("a b yes", "b c yes", "c d yes", "a d no", "d x yes", "p q yes", "q r yes", "p s no")
     (contradiction,) = found.contradictions
     assert contradiction.chain == ("a", "b", "c", "d")
-    assert str(contradiction) == "a and d do not belong together, but a = b = c = d do"
+    assert str(contradiction) == "'a' and 'd' do not belong together, but 'a' = 'b' = 'c' = 'd' do"
     answer = found.closure.answer
     assert answer(("a", "d")) == "no"
     assert answer(("a", "c")) is None

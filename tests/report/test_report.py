@@ -15,7 +15,7 @@ from pointwise.cli import app
 from pointwise.comparison.comparing import compare
 from pointwise.comparison.comparison import Comparison
 from pointwise.pages import sentences
-from pointwise.pages.grids import MOST_TEXT, shorten
+from pointwise.pages.grids import MOST_TEXT, bounded_value
 from pointwise.text.values import format_difference, format_metric, format_weight
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -303,7 +303,7 @@ def test_hostile_variants_show_as_text(browser: Browser, hostile_compared: Path)
 
 
 def test_long_values_are_cut():
-    value = shorten("x" * 10_000)
+    value = bounded_value("x" * 10_000)
     assert len(value.text) == MOST_TEXT
     assert value.full == "10,000 characters"
 
@@ -363,7 +363,7 @@ def test_commands_write_reports(tmp_path: Path):
     ],
 )
 def test_says_values_in_words(metric: str, value: float | None, words: str):
-    assert sentences.say(metric, value) == words
+    assert sentences.explain_value(metric, value) == words
 
 
 @pytest.mark.parametrize(

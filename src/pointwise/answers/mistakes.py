@@ -24,7 +24,7 @@ from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.queries import count
 from pointwise.errors import UsageError
 from pointwise.inputs.options import MistakeKind, MistakesBy, check_choice
-from pointwise.results import Result, as_table
+from pointwise.results import Result, rows_as_table
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_metric, short
 
@@ -100,7 +100,7 @@ class Mistakes(Result, Sequence[Mistake]):
         if len({type(part["cluster"]) for part in parts if part["cluster"] is not None}) > 1:
             for part in parts:
                 part["cluster"] = None if part["cluster"] is None else str(part["cluster"])
-        return as_table(rows, self.describe())
+        return rows_as_table(rows, self.describe())
 
     def drawing(self) -> Drawing:
         """Say what to show: the mistakes and their parts, what each costs, and the rest."""

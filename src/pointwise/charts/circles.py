@@ -16,7 +16,7 @@ from pointwise.charts.style import (
     LayeredChart,
     base,
     compose,
-    shorten,
+    short_label,
 )
 from pointwise.columns import FN, FP, ITEM, TN, TP
 from pointwise.errors import UsageError
@@ -102,10 +102,10 @@ def venn(
 
 
 def _sets_of(found: Explanation) -> Sets:
-    name = f"{found.subject.replace('_', ' ')} {shorten(found.key)}"
-    title = f"Item {shorten(found.key)}" if found.subject == ITEM else f"The {name} and its largest cell"
+    name = f"{found.subject.replace('_', ' ')} {short_label(found.key)}"
+    title = f"Item {short_label(found.key)}" if found.subject == ITEM else f"The {name} and its largest cell"
     weights = (found.matrix[part] for part in (TP, FP, FN, TN))
-    return Sets(title, shorten(found.ideal_cluster), shorten(found.actual_cluster), *weights)
+    return Sets(title, short_label(found.ideal_cluster), short_label(found.actual_cluster), *weights)
 
 
 def draw_venn(sets: Sets) -> LayeredChart:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import narwhals.stable.v2 as nw
 
-from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, compose, require_rows, shorten
+from pointwise.charts.style import INK, SERIES, WIDTH, LayeredChart, base, compose, require_rows, short_label
 from pointwise.columns import ACTUAL, IDEAL, ITEMS, WEIGHT
 from pointwise.errors import UsageError
 from pointwise.pages.excerpts import costly_clusters
@@ -54,7 +54,7 @@ def flow(evaluation: Evaluation, *, ideal_cluster: Any = None, actual_cluster: A
     side, cluster = (IDEAL, ideal_cluster) if actual_cluster is None else (ACTUAL, actual_cluster)
     bands = _bands(evaluation, side, cluster)
     kind = "ideal" if side == IDEAL else "actual"
-    return draw_flow(bands, title=f"Where the {kind} cluster {shorten(cluster)} went")
+    return draw_flow(bands, title=f"Where the {kind} cluster {short_label(cluster)} went")
 
 
 def _bands(evaluation: Evaluation, side: str, cluster: Any) -> list[Band]:
@@ -131,7 +131,7 @@ def _ribbon(band: Band, ideal: dict[Any, list[float]], actual: dict[Any, list[fl
 
 
 def _name(cluster: Any) -> str:
-    return "other clusters" if cluster is REST else shorten(cluster, 22)
+    return "other clusters" if cluster is REST else short_label(cluster, 22)
 
 
 def _area(ribbon: dict[str, Any], color: str) -> Any:

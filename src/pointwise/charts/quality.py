@@ -30,7 +30,7 @@ from pointwise.charts.style import (
     compose_row,
     number_axis,
     require_rows,
-    shorten,
+    short_label,
 )
 from pointwise.columns import ACTUAL, COST, HIGH, IDEAL, ITEMS, LOW, WEIGHT, Kind
 from pointwise.core.metrics import Metric, find_metrics, name_of
@@ -145,7 +145,7 @@ def _bubble(row: Mapping[str, Any], column: str, heaviest: float) -> dict[str, A
     told |= {"weighs": format_weight(row[WEIGHT]), "count": f"{row[ITEMS]:,}", "costs": format_metric(row[COST])}
     kept = {name: row[name] for name in ("precision", "recall", COST)}
     size = max(_LEAST_SIZE, _LARGEST_SIZE * row[WEIGHT] / heaviest)
-    return kept | told | {"name": shorten(row[column], 24), "size": size}
+    return kept | told | {"name": short_label(row[column], 24), "size": size}
 
 
 def _floor(values: Iterable[float]) -> float:
@@ -284,16 +284,16 @@ def _costs(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], rates: Mappi
 
 def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
     kind, side = ("torn apart" if mistake.is_split else "mixed up"), mistake.side
-    return _cost_row(mistake, f"{number}. {side} {shorten(mistake.cluster, 24)}", kind)
+    return _cost_row(mistake, f"{number}. {side} {short_label(mistake.cluster, 24)}", kind)
 
 
 def _change_row(change: Change, number: int) -> dict[str, Any]:
     side = "baseline" if change.kind == "split" else "experiment"
-    return _cost_row(change, f"{number}. {side} {shorten(change.cluster, 24)}", change.kind)
+    return _cost_row(change, f"{number}. {side} {short_label(change.cluster, 24)}", change.kind)
 
 
 def _cost_row(what: Mistake | Change, name: str, kind: str) -> dict[str, Any]:
-    told = {"told": shorten(what, 300), "costs": format_metric(what.cost), "share": format_share(what.share)}
+    told = {"told": short_label(what, 300), "costs": format_metric(what.cost), "share": format_share(what.share)}
     return told | {"name": name, "kind": kind, "cost": what.cost}
 
 
@@ -317,7 +317,7 @@ def slices(
     return dots(
         rows,
         metric=name,
-        title=f"{name.replace('_', ' ').capitalize()} by {shorten(what, 60)}",
+        title=f"{name.replace('_', ' ').capitalize()} by {short_label(what, 60)}",
         subtitle=f"{shown}dashed: all items together",
         reference=evaluation.overall.values.get(name),
         confidence=table.confidence,
@@ -345,7 +345,7 @@ def _slice_row(row: Mapping[str, Any], keys: Sequence[str], metric: str) -> dict
 
 def name_slice(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Write the values that make a slice as one short name."""
-    return shorten(", ".join(shorten(format_key(row[key])) for key in keys), 28)
+    return short_label(", ".join(short_label(format_key(row[key])) for key in keys), 28)
 
 
 def dots(

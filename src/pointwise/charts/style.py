@@ -126,7 +126,7 @@ def require_rows(rows: Sequence[Any], what: str) -> None:
         raise UsageError(f"There is nothing to draw: {what}.")
 
 
-def shorten(value: Any, most: int = 32) -> str:
+def short_label(value: Any, most: int = 32) -> str:
     """Write a name short enough for a label."""
     text = "".join(c if c.isprintable() else "�" for c in format_key(value))
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -27,7 +27,7 @@ from pointwise.charts.style import (
     compose,
     number_axis,
     require_rows,
-    shorten,
+    short_label,
 )
 from pointwise.columns import (
     BASELINE,
@@ -130,7 +130,7 @@ def deltas(
     what = ", ".join(keys) if keys != [SLICE, VALUE] else SLICE
     return compose(
         layers,
-        title=f"Change of {name.replace('_', ' ')} by {shorten(what.replace('_', ' '), 60)}",
+        title=f"Change of {name.replace('_', ' ')} by {short_label(what.replace('_', ' '), 60)}",
         subtitle=f"{shown}; a change is clear by its p-value, adjusted for their number, if enough clusters changed",
         description=f"Dots of change: {words}.",
         height=ROW * len(rows) + 10,
@@ -210,7 +210,7 @@ def movers(
 def _mover(kind: str, row: Mapping[str, Any], metric: str) -> dict[str, Any]:
     contribution, own = row[name_part(metric, CONTRIBUTION)], row[name_part(metric, DELTA)]
     return {
-        "name": shorten(row[IDEAL], 26),
+        "name": short_label(row[IDEAL], 26),
         "verdict": kind,
         "x": contribution,
         "told": format_value(Kind.DELTA, contribution),
@@ -236,7 +236,7 @@ def history(
     names = list(metrics or _usual(table))
     points = [_point(row, key, name, n) for n, row in enumerate(found) for name in names if row.get(name) is not None]
     require_rows(points, f"no values of {', '.join(names)}")
-    order = [shorten(row[key], 24) for row in found]
+    order = [short_label(row[key], 24) for row in found]
     x = alt.X("name:N", sort=order, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True))
     y = alt.Y("value:Q", title=" and ".join(names), scale=alt.Scale(zero=False, padding=8), axis=number_axis(5))
     scale = alt.Scale(domain=names, range=list(SERIES[: len(names)]))
@@ -279,7 +279,7 @@ def _usual(table: MetricTable) -> list[str]:
 def _point(row: Mapping[str, Any], key: str, metric: str, number: int) -> dict[str, Any]:
     low, high, value = row.get(metric + LOW), row.get(metric + HIGH), row[metric]
     return {
-        "name": shorten(row[key], 24),
+        "name": short_label(row[key], 24),
         "metric": metric,
         "value": value,
         "number": number,
@@ -396,4 +396,4 @@ def _square(given: DistanceMatrix | Comparison, names: Sequence[str] | None) -> 
     if unknown:
         raise UsageError(f"There is no clustering {short(unknown[0])} in this matrix. It has {listed(known)}.")
     places = [known.index(name) for name in chosen]
-    return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [shorten(name, 24) for name in chosen]
+    return np.asarray(matrix.values, dtype=float)[np.ix_(places, places)], [short_label(name, 24) for name in chosen]

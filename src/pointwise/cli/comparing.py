@@ -102,8 +102,8 @@ def compare(
     if save is not None:
         check_place(save, overwrite=overwrite, kind=COMPARISON)
     truth, paths = _read_variants(ideal, variants)
-    truth = options.read_links(truth, "ideal", given)
-    named = {name: options.read_links(path, "actual", given) for name, path in paths.items()}
+    truth = options.links_from_options(truth, "ideal", given)
+    named = {name: options.links_from_options(path, "actual", given) for name, path in paths.items()}
     with progress("reading", "aligning", "cross-tabulating", "writing"):
         comparison = compare_clusterings(ideal=truth, variants=named, baseline=baseline, on=on, **settings)
         if save is not None:

@@ -112,7 +112,11 @@ def diff(
         progress("reading", "aligning", "cross-tabulating", "writing"),
         stdin.files(baseline, experiment, weights, attributes) as (base, exp, weighed, known),
     ):
-        settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
+        settings |= {
+            "weights": weighed,
+            "attributes": known,
+            "engine": options.engine_from_options(engine, master, conf),
+        }
         with find_diff(baseline=base, experiment=exp, on=on, **settings) as found:
             if save is not None:
                 found.save(save, overwrite=overwrite)

@@ -101,9 +101,13 @@ def evaluate(
         progress("reading", "aligning", "cross-tabulating", "writing"),
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
-        settings |= {"weights": weighed, "attributes": known, "engine": options.choose_engine(engine, master, conf)}
-        settings |= {"ideal": options.read_links(truth, "ideal", given)}
-        settings |= {"actual": options.read_links(clusters, "actual", given)}
+        settings |= {
+            "weights": weighed,
+            "attributes": known,
+            "engine": options.engine_from_options(engine, master, conf),
+        }
+        settings |= {"ideal": options.links_from_options(truth, "ideal", given)}
+        settings |= {"actual": options.links_from_options(clusters, "actual", given)}
         evaluation = evaluate_clustering(keep_items=bool(save or html), **settings)
         if save is not None:
             evaluation.save(save, overwrite=overwrite, keep=keep)
@@ -117,7 +121,7 @@ def evaluate(
         output.say(f"Wrote the report to {html}.")
 
 
-def describe_evaluation(evaluation: Evaluation, *, counted: bool) -> dict[str, Any]:
+def evaluation_facts(evaluation: Evaluation, *, counted: bool) -> dict[str, Any]:
     """Return what is known about all items together, as one object for machines.
 
     Args:
@@ -160,7 +164,7 @@ def draw_evaluation(
         overall = _overall_row(evaluation) | values
         keys = [c for c in slices.columns if c not in overall] if slices else [SLICE, VALUE]
         return output.draw_csv([{SLICE: "overall"} | overall, *rows], [*keys, *overall], kind)
-    whole = describe_evaluation(evaluation, counted=False) | {"slices": rows}
+    whole = evaluation_facts(evaluation, counted=False) | {"slices": rows}
     return output.draw_json(whole | {"related": values} if related else whole)
 
 

@@ -11,7 +11,7 @@ from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.diffing import is_diff, opened_diff
 from pointwise.cli.judging import estimate_stored
-from pointwise.cli.looking import opened
+from pointwise.cli.looking import opened_run
 from pointwise.cli.options import Format, read_limits
 from pointwise.errors import UsageError
 
@@ -90,8 +90,8 @@ def gate(
 
     with ExitStack() as stack:
         (known,) = stack.enter_context(stdin.files(attributes))
-        evaluation = stack.enter_context(opened(run, threads=threads))
-        before = stack.enter_context(opened(baseline, threads=threads)) if baseline is not None else None
+        evaluation = stack.enter_context(opened_run(run, threads=threads))
+        before = stack.enter_context(opened_run(baseline, threads=threads)) if baseline is not None else None
         if known is not None:
             evaluation = evaluation.with_attributes(known)
             before = before.with_attributes(known) if before is not None else None

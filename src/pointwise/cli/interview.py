@@ -17,9 +17,9 @@ from pointwise.text.drawing import Drawing
 from pointwise.text.values import NOTHING, format_count
 
 if TYPE_CHECKING:
+    from pointwise.answers.records import Record
     from pointwise.diffs.asking import Turn
     from pointwise.diffs.judgements import Answer
-    from pointwise.diffs.questions import Record
     from pointwise.diffs.sitting import Sitting
 
 ANSWERS: dict[str, Answer] = {"y": "yes", "n": "no", "u": "unsure", "f": "flag"}

@@ -27,7 +27,7 @@ judge_app = make_group()
 app.add_typer(judge_app, name="judge", help="Ask people whether pairs of items belong together, and what that says.")
 
 
-class Source(StrEnum):
+class AnswerSource(StrEnum):
     """Whose answers a file holds."""
 
     people = "people"
@@ -35,7 +35,11 @@ class Source(StrEnum):
     adjudication = "adjudication"
 
 
-_KINDS: dict[Source, Any] = {Source.people: "import", Source.model: "model", Source.adjudication: "adjudication"}
+_KINDS: dict[AnswerSource, Any] = {
+    AnswerSource.people: "import",
+    AnswerSource.model: "model",
+    AnswerSource.adjudication: "adjudication",
+}
 
 Judge = Annotated[
     str | None,
@@ -257,7 +261,7 @@ def import_(
     judge: Annotated[
         str | None, typer.Option("--judge", metavar="NAME", help="Who answered, where the file does not say so.")
     ] = None,
-    source: Annotated[Source, typer.Option("--from", help="Whose answers they are.")] = Source.people,
+    source: Annotated[AnswerSource, typer.Option("--from", help="Whose answers they are.")] = AnswerSource.people,
 ) -> None:
     """Take over answers from a file with the columns question and answer, and perhaps judge and note.
 

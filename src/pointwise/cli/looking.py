@@ -14,7 +14,7 @@ import typer
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.diffing import draw_diff, is_diff, opened_diff
-from pointwise.cli.evaluating import describe_evaluation, draw_overall
+from pointwise.cli.evaluating import draw_overall, evaluation_facts
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
 from pointwise.cli.wording import translate
@@ -49,7 +49,7 @@ _OF_DIFFS = (*(level for level in Level if level not in _OF_RUNS), Level.overall
 
 
 @contextmanager
-def opened(run: str, *, memory_limit: str | None = None, threads: int | None = None) -> Iterator[Evaluation]:
+def opened_run(run: str, *, memory_limit: str | None = None, threads: int | None = None) -> Iterator[Evaluation]:
     """Load a run and close it at the end; what Python warns of is said on standard error."""
     from pointwise.evaluation import load
 
@@ -66,7 +66,7 @@ def opened_with(
     run: str, attributes: str | None, item: list[str] | None, show: str | None, **limits: Any
 ) -> Iterator[Evaluation]:
     """Load a run with attributes that came later, to slice by and to show of items."""
-    with stdin.files(attributes) as (known,), opened(run, **limits) as evaluation:
+    with stdin.files(attributes) as (known,), opened_run(run, **limits) as evaluation:
         if known is not None:
             evaluation = evaluation.with_attributes(known, item=options.read_plain(item, "--item"))  # noqa: PLW2901
         yield evaluation if show is None else evaluation.with_shown(*options.read_names(show))
@@ -265,7 +265,7 @@ def _put_overall(evaluation: Evaluation, kind: Format, *, filters: tuple[Any, ..
     elif kind.is_csv:  # the one row of a level that has one
         output.put_text(output.draw_csv([row], list(row), kind))
     else:
-        output.put_result(evaluation.overall, kind, whole=describe_evaluation(evaluation, counted=True))
+        output.put_result(evaluation.overall, kind, whole=evaluation_facts(evaluation, counted=True))
 
 
 def _level(evaluation: Evaluation, by: Level, slices: list[str] | None) -> MetricTable:
@@ -404,7 +404,7 @@ def coverage(run: options.Run, *, kind: options.FormatOption = Format.table) -> 
     Example:
       pointwise coverage runs/monday
     """
-    with opened(run) as evaluation:
+    with opened_run(run) as evaluation:
         output.put_result(evaluation.coverage, kind, whole=evaluation.coverage.to_dict())
 
 

@@ -10,7 +10,7 @@ import typer
 
 from pointwise.engines import MOST_THREADS, Engine, EngineName, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.options import Contradictions, DiffOn, DistanceMissing, Missing, On, Outside, Pairs
+from pointwise.inputs.options import CompareOn, Contradictions, DiffOn, DistanceMissing, Missing, Outside, Pairs
 
 if TYPE_CHECKING:
     pass
@@ -66,7 +66,7 @@ MissingPolicy = Annotated[
     ),
 ]
 OnItems = Annotated[
-    On,
+    CompareOn,
     typer.Option("--on", help="Evaluate each variant on its own common items, or all on those that all share."),
 ]
 DistanceMissingPolicy = Annotated[
@@ -380,7 +380,7 @@ ActualLinks = Annotated[
 ]
 
 
-def read_links(path: Any, side: str, given: Mapping[str, Any]) -> Any:
+def links_from_options(path: Any, side: str, given: Mapping[str, Any]) -> Any:
     """Read a path as links if the options say so, and as it is otherwise.
 
     A score belongs to the actual clustering and answers to the truth, where both are links.
@@ -469,7 +469,7 @@ def _read_population(given: Sequence[str] | None) -> int | dict[str, int] | None
         raise UsageError(f"--population {' '.join(given)!r} is not a number, or STRATUM=NUMBER for each.") from None
 
 
-def choose_engine(name: EngineName, master: str | None, conf: Sequence[str] | None) -> Engine | None:
+def engine_from_options(name: EngineName, master: str | None, conf: Sequence[str] | None) -> Engine | None:
     """Start Spark if it was asked for; None stands for the embedded engine."""
     if name == "duckdb":
         if master or conf:

@@ -9,7 +9,7 @@ import typer
 from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
-from pointwise.cli.looking import is_comparison, opened
+from pointwise.cli.looking import is_comparison, opened_run
 from pointwise.cli.options import Format
 from pointwise.errors import UsageError
 from pointwise.inputs.options import POWER
@@ -81,7 +81,7 @@ def plan(
                 confidence=confidence,
             )
     else:
-        with opened(run) as evaluation:
+        with opened_run(run) as evaluation:
             if difference is not None or experiment is not None or baseline is not None:
                 raise UsageError(
                     f"{run!r} is a stored run: --difference, --experiment and --baseline are for comparisons."
@@ -146,7 +146,7 @@ def sample(
             header=header,
             memory_limit=memory_limit,
             threads=threads,
-            engine=options.choose_engine(engine, master, conf),
+            engine=options.engine_from_options(engine, master, conf),
         )
         sheet.write(path)
     output.say(f"Wrote {format_count(len(sheet), 'item')} of {sheet.sampling.population:,} to {path}.")

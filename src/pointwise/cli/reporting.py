@@ -12,7 +12,7 @@ from pointwise.cli.app import app
 from pointwise.cli.diffing import is_diff, opened_diff
 from pointwise.cli.judging import estimate_stored
 from pointwise.cli.live import progress
-from pointwise.cli.looking import is_comparison, opened
+from pointwise.cli.looking import is_comparison, opened_run
 from pointwise.errors import UsageError
 
 
@@ -46,7 +46,7 @@ def report(
             described = diff.with_attributes(attributes) if attributes else diff
             described.report(path, title=title, estimates=estimate_stored(diff, run))
     else:
-        with opened(run, threads=threads) as evaluation:
+        with opened_run(run, threads=threads) as evaluation:
             known = evaluation.with_attributes(attributes) if attributes else evaluation
             known.report(path, title=title or f"How good is {Path(run).resolve().name}?")
     output.say(f"Wrote the report to {path}.")

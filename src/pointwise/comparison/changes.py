@@ -25,7 +25,7 @@ from pointwise.columns import (
     keys,
     name_part,
 )
-from pointwise.comparison.deltas import Pair, pair_clusters
+from pointwise.comparison.deltas import VariantPair, pair_clusters
 from pointwise.core.crosstab import has_no_cluster
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import METRICS, Metric
@@ -36,7 +36,7 @@ _BEFORE, _AFTER = name_part(ACTUAL, BASELINE), name_part(ACTUAL, EXPERIMENT)
 _PIECES = {_BEFORE: name_part(PIECES, BASELINE), _AFTER: name_part(PIECES, EXPERIMENT)}
 
 
-def find_changes(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
+def find_changes(variants: Mapping[str, Evidence], pair: VariantPair, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Say of every ideal cluster what the experiment changed.
 
     A cluster lies in as many *pieces* as there are actual clusters that hold its items; items that only one of the two
@@ -101,7 +101,7 @@ def _change() -> nw.Expr:
     return change
 
 
-def pair_members(variants: Mapping[str, Evidence], pair: Pair) -> nw.LazyFrame:
+def pair_members(variants: Mapping[str, Evidence], pair: VariantPair) -> nw.LazyFrame:
     """List the items that two variants share, with their actual clusters before and after."""
     before = variants[pair.baseline].weighed_items().select(ITEM, IDEAL, WEIGHT, nw.col(ACTUAL).alias(_BEFORE))
     after = variants[pair.experiment].items.select(ITEM, nw.col(ACTUAL).alias(_AFTER))

@@ -13,13 +13,22 @@ from pointwise.columns import ITEM, ITEMS, WEIGHT
 from pointwise.comparison.common_ground import check_same_truth, rehome, remember, restrict, shared_items
 from pointwise.comparison.comparison import Comparison
 from pointwise.core.alignment import present_items
-from pointwise.core.metrics import Metrics, find_metrics
+from pointwise.core.metrics import MetricChoice, find_metrics
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, total
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, as_shown, as_specs, evaluate, load
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import CONFIDENCE, Columns, Missing, On, Outside, Unassigned, check_choice, has_header
+from pointwise.inputs.options import (
+    CONFIDENCE,
+    ColumnNames,
+    CompareOn,
+    Missing,
+    Outside,
+    Unassigned,
+    check_choice,
+    has_header,
+)
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
 from pointwise.text.values import format_count, format_share, listed, short
@@ -31,15 +40,15 @@ def compare(
     variants: Mapping[str, Any],
     ideal: Any = None,
     baseline: str | None = None,
-    on: On = "own",
-    item: Columns | Mapping[str, Columns] | None = None,
-    cluster: Columns | Mapping[str, Columns] | None = None,
+    on: CompareOn = "own",
+    item: ColumnNames | Mapping[str, ColumnNames] | None = None,
+    cluster: ColumnNames | Mapping[str, ColumnNames] | None = None,
     weight: str | None = None,
     weights: Any = None,
     attributes: Any = None,
     slices: Any = (),
-    show: Columns | None = None,
-    metrics: Metrics | None = None,
+    show: ColumnNames | None = None,
+    metrics: MetricChoice | None = None,
     outside: Outside | None = None,
     missing: Missing | None = None,
     unassigned: Unassigned | Mapping[str, Unassigned] | None = None,
@@ -104,7 +113,7 @@ def compare(
         0.3333
     """
     _check_variants(variants, baseline)
-    check_choice("on", on, On)
+    check_choice("on", on, CompareOn)
     sources = (table_of(ideal), *map(table_of, variants.values()), weights, attributes)
     engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     reading = {
@@ -240,7 +249,9 @@ def _adapted(evaluation: Evaluation, looking: Mapping[str, Any]) -> Evaluation:
     return evaluation if looking["intervals"] else replace(evaluation, shows_intervals=False)
 
 
-def _notes(own: Mapping[str, int], evaluations: Mapping[str, Evaluation], items: nw.LazyFrame, on: On) -> Iterator[str]:
+def _notes(
+    own: Mapping[str, int], evaluations: Mapping[str, Evaluation], items: nw.LazyFrame, on: CompareOn
+) -> Iterator[str]:
     shared = count(items, next(iter(evaluations.values())).engine)
     if all(number == shared for number in own.values()):
         return

@@ -56,8 +56,8 @@ from pointwise.comparison.deltas import (
     CLUSTER_COLUMNS,
     DELTA_COLUMNS,
     ITEM_COLUMNS,
-    Pair,
     Row,
+    VariantPair,
     bootstrap_deltas,
     find_deltas,
     find_moves,
@@ -69,7 +69,7 @@ from pointwise.comparison.deltas import (
 from pointwise.comparison.distances import DistanceMatrix, distance_matrix
 from pointwise.comparison.explanations import ClusterComparison, ItemComparison, compare_cluster, compare_item
 from pointwise.core.evidence import Evidence
-from pointwise.core.metrics import Metric, Metrics, find_metric, find_metrics
+from pointwise.core.metrics import Metric, MetricChoice, find_metric, find_metrics
 from pointwise.core.sample import Sample, sample_of_all
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.base import as_source
@@ -77,9 +77,9 @@ from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
-from pointwise.inputs.options import CONFIDENCE, POWER, Columns, On, Pairs
+from pointwise.inputs.options import CONFIDENCE, POWER, ColumnNames, CompareOn, Pairs
 from pointwise.related.table import tabulate_related_variants
-from pointwise.results import as_table
+from pointwise.results import rows_as_table
 from pointwise.store.contents import describe_file, open_folder, steadily
 from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, now, write_manifest
 from pointwise.store.places import find_place, stored_folder
@@ -94,7 +94,7 @@ from pointwise.version import __version__
 if TYPE_CHECKING:
     from pointwise.charts import ComparisonPlots
 
-_ORDER, _SIZE, _NAME = "_order", "_size", "_name"  # what tables are ordered and joined by
+_ORDER, _SIZE = "_order", "_size"  # what tables are ordered and joined by
 _TWO = 2
 _ROUNDING = 1e-12  # of a difference of zero
 
@@ -130,7 +130,7 @@ class Comparison:
     engine: Engine
     metrics: tuple[Metric, ...]
     baseline: str | None = None
-    on: On = "own"
+    on: CompareOn = "own"
     notes: tuple[str, ...] = ()
     confidence: float = field(default=CONFIDENCE)
 
@@ -213,7 +213,7 @@ class Comparison:
         return self[pair.experiment].overall[metric] - self[pair.baseline].overall[metric]
 
     def deltas(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: MetricChoice | None = None
     ) -> MetricTable:
         """Show how far the overall values of variants lie apart, with intervals and tests.
 
@@ -234,7 +234,7 @@ class Comparison:
         *slices: Any,
         experiment: str | None = None,
         baseline: str | None = None,
-        metrics: Metrics | None = None,
+        metrics: MetricChoice | None = None,
     ) -> MetricTable:
         """Show what changed in every slice, with intervals, tests, and p-values adjusted for their number.
 
@@ -277,7 +277,7 @@ class Comparison:
         return cut
 
     def _find_deltas(
-        self, sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], metrics: Sequence[Metric]
+        self, sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[VariantPair], metrics: Sequence[Metric]
     ) -> list[Row]:
         return find_deltas(
             sums,
@@ -289,7 +289,7 @@ class Comparison:
             sample=self.sample,
         )
 
-    def _compare_slicing(self, cut: Slicing, pairs: Sequence[Pair], metrics: Sequence[Metric]) -> list[Row]:
+    def _compare_slicing(self, cut: Slicing, pairs: Sequence[VariantPair], metrics: Sequence[Metric]) -> list[Row]:
         names, bands = [key.column for key in cut.keys], band_keys(cut)
         sums = self._stack(names, metrics, cut)
         rows = self._find_deltas(sums, names, pairs, metrics)
@@ -298,14 +298,14 @@ class Comparison:
         return [{SLICE: cut.name, VALUE: _as_text([row[name] for name in names])} | row for row in named]
 
     def by_ideal_cluster(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: MetricChoice | None = None
     ) -> MetricTable:
         """Show what changed in every ideal cluster. Contributions add up to the overall delta."""
         pairs = self._pairs(experiment, baseline)
         return self._paired_table("Ideal clusters", pair_clusters, CLUSTER_COLUMNS, pairs, self._chosen(metrics))
 
     def by_item(
-        self, *, experiment: str | None = None, baseline: str | None = None, metrics: Metrics | None = None
+        self, *, experiment: str | None = None, baseline: str | None = None, metrics: MetricChoice | None = None
     ) -> MetricTable:
         """Show what changed for every item. Contributions add up to the overall delta."""
         chosen = [metric for metric in self._chosen(metrics) if not metric.means]
@@ -333,7 +333,7 @@ class Comparison:
         """Show the ideal clusters that the experiment gains most from, compared with the baseline."""
         return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=False)
 
-    def _movers(self, metric: str | Metric, limit: int, pair: Pair, *, losses: bool) -> MetricTable:
+    def _movers(self, metric: str | Metric, limit: int, pair: VariantPair, *, losses: bool) -> MetricTable:
         found = find_metric(metric)
         if found.better is None or found.means:
             raise UsageError(f"A cluster has no gain or loss of {found.name!r}. Use by_ideal_cluster().")
@@ -351,7 +351,7 @@ class Comparison:
         *,
         experiment: str | None = None,
         baseline: str | None = None,
-        metrics: Metrics | None = None,
+        metrics: MetricChoice | None = None,
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> dict[str, Interval]:
@@ -364,7 +364,7 @@ class Comparison:
 
     def plan(
         self,
-        metrics: Metrics | None = None,
+        metrics: MetricChoice | None = None,
         *,
         difference: float,
         power: float = POWER,
@@ -406,18 +406,18 @@ class Comparison:
         )
 
     @overload
-    def explain(self, *, ideal_cluster: Any, limit: int = ..., show: Columns | None = ...) -> ClusterComparison: ...
+    def explain(self, *, ideal_cluster: Any, limit: int = ..., show: ColumnNames | None = ...) -> ClusterComparison: ...
 
     @overload
-    def explain(self, *, item: Any, limit: int = ..., show: Columns | None = ...) -> ItemComparison: ...
+    def explain(self, *, item: Any, limit: int = ..., show: ColumnNames | None = ...) -> ItemComparison: ...
 
     @overload
     def explain(
-        self, *, ideal_cluster: Any, item: Any, limit: int = ..., show: Columns | None = ...
+        self, *, ideal_cluster: Any, item: Any, limit: int = ..., show: ColumnNames | None = ...
     ) -> ClusterComparison | ItemComparison: ...
 
     def explain(
-        self, *, ideal_cluster: Any = None, item: Any = None, limit: int = SHOWN_ROWS, show: Columns | None = None
+        self, *, ideal_cluster: Any = None, item: Any = None, limit: int = SHOWN_ROWS, show: ColumnNames | None = None
     ) -> ClusterComparison | ItemComparison:
         """Show how every variant treated one ideal cluster, or one item.
 
@@ -434,13 +434,13 @@ class Comparison:
             return compare_item(self._evidence, item, self.metrics, limit=limit, shown=shown)
         return compare_cluster(self._evidence, ideal_cluster, self.metrics, limit=limit, shown=shown)
 
-    def _shown(self, show: Columns | None = None) -> Shown:
+    def _shown(self, show: ColumnNames | None = None) -> Shown:
         """Choose what to show of items: what all variants know."""
         first, *others = (evaluation.show_columns(show) for evaluation in self.evaluations.values())
         common = (c for c in first.columns if all(c in other.columns for other in others))
         return replace(first, columns=tuple(common))
 
-    def with_attributes(self, attributes: Any, *, item: Columns | None = None) -> Comparison:
+    def with_attributes(self, attributes: Any, *, item: ColumnNames | None = None) -> Comparison:
         """Return the same comparison with another table of attributes; `Evaluation.with_attributes` explains it."""
         found = {name: e.with_attributes(attributes, item=item) for name, e in self.evaluations.items()}
         return replace(self, evaluations=found)
@@ -567,14 +567,14 @@ class Comparison:
         has_baseline = self.baseline is not None or len(self.evaluations) == _TWO
         return [self.by_variant(), self.deltas()] if has_baseline else [self.by_variant()]
 
-    def _chosen(self, metrics: Metrics | None) -> tuple[Metric, ...]:
+    def _chosen(self, metrics: MetricChoice | None) -> tuple[Metric, ...]:
         if metrics is None:
             return self.metrics
         chosen = find_metrics(metrics)
         self.sample.check(chosen)
         return next(iter(self.evaluations.values())).evidence.fit(chosen)
 
-    def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[Pair]:
+    def _pairs(self, experiment: str | None, baseline: str | None, *, all_pairs: bool = False) -> list[VariantPair]:
         names = self.variants
         for name in (experiment, baseline):
             if name is not None:
@@ -583,14 +583,14 @@ class Comparison:
             raise UsageError("There is only one variant, and nothing to compare it with.")
         baseline = baseline or self.baseline
         if baseline is None and all_pairs:
-            pairs = [Pair(a, b) for a, b in combinations(names, 2)]
+            pairs = [VariantPair(a, b) for a, b in combinations(names, 2)]
             return [p for p in pairs if experiment in (None, p.experiment)] or [
-                Pair(n, experiment or "") for n in names[1:]
+                VariantPair(n, experiment or "") for n in names[1:]
             ]
         baseline = baseline or next(n for n in names if n != experiment)
-        return [Pair(baseline, n) for n in ([experiment] if experiment else names) if n != baseline]
+        return [VariantPair(baseline, n) for n in ([experiment] if experiment else names) if n != baseline]
 
-    def _one_pair(self, experiment: str | None, baseline: str | None) -> Pair:
+    def _one_pair(self, experiment: str | None, baseline: str | None) -> VariantPair:
         pairs = self._pairs(experiment, baseline)
         if len(pairs) != 1:
             known = listed(self.evaluations)
@@ -601,7 +601,7 @@ class Comparison:
         self,
         title: str,
         rows: Sequence[Row],
-        pairs: Sequence[Pair],
+        pairs: Sequence[VariantPair],
         *,
         quiet: Sequence[str],
         cuts: Sequence[Slicing] = (),
@@ -610,11 +610,11 @@ class Comparison:
         about = slice_columns(cuts) if cuts else ()
         described = [Column(EXPERIMENT), Column(BASELINE), *about, *self._delta_columns()]
         number = {pair: n for n, pair in enumerate(pairs)}
-        ordered = sorted(rows, key=lambda row: number[Pair(row[BASELINE], row[EXPERIMENT])])
+        ordered = sorted(rows, key=lambda row: number[VariantPair(row[BASELINE], row[EXPERIMENT])])
         same = [c for c in (EXPERIMENT, BASELINE, METRIC) if len({row[c] for row in rows}) == 1]
         title = f"{title} in {rows[0][METRIC]}" if METRIC in same else title
         stored = [Column(column.own, column.kind) for column in (*described, Column(_ORDER))]
-        table = as_table([row | {_ORDER: n} for n, row in enumerate(ordered)], stored)
+        table = rows_as_table([row | {_ORDER: n} for n, row in enumerate(ordered)], stored)
         return MetricTable(
             self.sample.title(_titled(title, pairs)),
             from_rows(table, self.engine),
@@ -635,9 +635,9 @@ class Comparison:
     def _paired_table(
         self,
         title: str,
-        pair_rows: Callable[[Mapping[str, Evidence], Pair, Sequence[Metric]], nw.LazyFrame],
+        pair_rows: Callable[[Mapping[str, Evidence], VariantPair, Sequence[Metric]], nw.LazyFrame],
         about: tuple[Column, ...],
-        pairs: Sequence[Pair],
+        pairs: Sequence[VariantPair],
         metrics: Sequence[Metric],
     ) -> MetricTable:
         parts = []
@@ -705,7 +705,7 @@ def load_comparison(
     )
 
 
-def _titled(title: str, pairs: Sequence[Pair]) -> str:
+def _titled(title: str, pairs: Sequence[VariantPair]) -> str:
     experiments, baselines = {p.experiment for p in pairs}, {p.baseline for p in pairs}
     if len(baselines) > 1:
         return title

@@ -66,7 +66,7 @@ from pointwise.uncertainty.intervals import (
     spread,
     two_sided_p_value,
 )
-from pointwise.uncertainty.planning import Change
+from pointwise.uncertainty.planning import FoundDifference
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import judge
 
@@ -95,7 +95,7 @@ DELTA_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Pair:
+class VariantPair:
     """Two variants; a delta is the experiment's value less the baseline's."""
 
     baseline: str
@@ -126,7 +126,7 @@ def stack_sums(
 def find_deltas(
     sums: nw.LazyFrame,
     by: Sequence[str],
-    pairs: Sequence[Pair],
+    pairs: Sequence[VariantPair],
     *,
     metrics: Sequence[Metric],
     engine: Engine,
@@ -201,7 +201,7 @@ def _defined(row: Row, metric: Metric) -> float:
 def spread_pairs(
     sums: nw.LazyFrame,
     by: Sequence[str],
-    pairs: Sequence[Pair],
+    pairs: Sequence[VariantPair],
     *,
     metrics: Sequence[Metric],
     engine: Engine,
@@ -217,8 +217,14 @@ def spread_pairs(
 
 
 def find_moves(
-    sums: nw.LazyFrame, pair: Pair, metrics: Sequence[Metric], *, engine: Engine, confidence: float, sample: Sample
-) -> tuple[nw.LazyFrame, list[Change]]:
+    sums: nw.LazyFrame,
+    pair: VariantPair,
+    metrics: Sequence[Metric],
+    *,
+    engine: Engine,
+    confidence: float,
+    sample: Sample,
+) -> tuple[nw.LazyFrame, list[FoundDifference]]:
     """Return by how much every ideal cluster moves the differences of a pair, and what these are so far."""
     rows = find_deltas(sums, (), [pair], metrics=metrics, engine=engine, confidence=confidence, sample=sample)
     moves = engine.checkpoint(pair_influences(sums, (), [pair], metrics=metrics, engine=engine))
@@ -228,12 +234,12 @@ def find_moves(
     for metric, row in zip(metrics, rows, strict=True):
         found = row[DELTA], row[DELTA + LOW], row[DELTA + HIGH]
         spread_of = test[metric.name + ERROR], test[metric.name + FREEDOM]
-        changes.append(Change(metric, found, *spread_of, changed=row[UP_CLUSTERS] + row[DOWN_CLUSTERS]))
+        changes.append(FoundDifference(metric, found, *spread_of, changed=row[UP_CLUSTERS] + row[DOWN_CLUSTERS]))
     return moves, changes
 
 
 def pair_influences(
-    sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[Pair], *, metrics: Sequence[Metric], engine: Engine
+    sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[VariantPair], *, metrics: Sequence[Metric], engine: Engine
 ) -> nw.LazyFrame:
     """Subtract the baseline's influence of every ideal cluster from the experiment's, and say which way it went."""
     names = [m.name for m in metrics]
@@ -338,7 +344,7 @@ ITEM_COLUMNS = (
 """What `pair_items` says of an item before its metrics."""
 
 
-def pair_clusters(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
+def pair_clusters(variants: Mapping[str, Evidence], pair: VariantPair, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Compare every ideal cluster of two variants."""
 
     def rows_of(evidence: Evidence) -> nw.LazyFrame:
@@ -347,7 +353,7 @@ def pair_clusters(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequenc
     return _paired(variants, pair, (IDEAL,), metrics, rows_of=rows_of)
 
 
-def pair_items(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[Metric]) -> nw.LazyFrame:
+def pair_items(variants: Mapping[str, Evidence], pair: VariantPair, metrics: Sequence[Metric]) -> nw.LazyFrame:
     """Compare every item of two variants, with its actual cluster in both."""
     metrics = [m for m in metrics if not m.means]
 
@@ -364,7 +370,7 @@ def pair_items(variants: Mapping[str, Evidence], pair: Pair, metrics: Sequence[M
 
 def _paired(
     variants: Mapping[str, Evidence],
-    pair: Pair,
+    pair: VariantPair,
     by: Sequence[str],
     metrics: Sequence[Metric],
     *,
@@ -434,7 +440,7 @@ def _contributions(evidence: Evidence, metrics: Sequence[Metric], *, sign: float
 
 def bootstrap_deltas(
     variants: Mapping[str, Evidence],
-    pair: Pair,
+    pair: VariantPair,
     metrics: Sequence[Metric],
     *,
     resamples: int = RESAMPLES,
@@ -468,7 +474,7 @@ def bootstrap_deltas(
 _NOTHING_CHANGED = "no ideal cluster changed, or there is only one, so there is no spread"
 
 
-def _side_by_side(table: pa.Table, pair: Pair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:
+def _side_by_side(table: pa.Table, pair: VariantPair, metrics: Sequence[Metric]) -> list[dict[str, np.ndarray]]:
     """Return the sums of both variants with one row per ideal cluster, zero where a variant lacks it."""
     clusters = {cluster: n for n, cluster in enumerate(sorted(set(table[IDEAL].to_pylist())))}
     names = sum_columns(item_metrics(metrics))[1:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -15,12 +15,12 @@ from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, LEAST_WEIGHT, WEIGHT
 from pointwise.core.alignment import check_spread, is_bad_weight
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.crosstab import cross_tabulate
-from pointwise.core.metrics import METRICS
+from pointwise.core.metrics import METRICS, Formula
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import NoCommonItemsError, NotFoundError, UsageError, WeightError
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, DistanceMissing, Options, check_choice
+from pointwise.inputs.options import ColumnNames, DistanceMissing, Options, check_choice
 from pointwise.inputs.reading import read_clusterings
 from pointwise.inputs.tables import Table
 from pointwise.inputs.unassigned import ALONE
@@ -28,9 +28,7 @@ from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, listed, short
 
-SetDistance = Callable[[Confusion], Any]
-
-DISTANCES: dict[str, SetDistance] = {
+DISTANCES: dict[str, Formula] = {
     "jaccard": METRICS["jaccard_distance"].formula,
     "symmetric_difference": lambda c: c.fp + c.fn,
 }
@@ -43,11 +41,11 @@ def distance(
     one: Any,
     other: Any,
     *,
-    by: str | SetDistance = "jaccard",
+    by: str | Formula = "jaccard",
     weights: Any = None,
     weight: str | None = None,
-    item: Columns | None = None,
-    cluster: Columns | None = None,
+    item: ColumnNames | None = None,
+    cluster: ColumnNames | None = None,
     missing: DistanceMissing = "drop",
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
@@ -93,11 +91,11 @@ def distance(
 def distance_matrix(
     clusterings: Mapping[str, Any],
     *,
-    by: str | SetDistance = "jaccard",
+    by: str | Formula = "jaccard",
     weights: Any = None,
     weight: str | None = None,
-    item: Columns | None = None,
-    cluster: Columns | None = None,
+    item: ColumnNames | None = None,
+    cluster: ColumnNames | None = None,
     missing: DistanceMissing = "drop",
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
@@ -227,7 +225,7 @@ def _free_name(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _find_distance(by: str | SetDistance) -> tuple[SetDistance, str]:
+def _find_distance(by: str | Formula) -> tuple[Formula, str]:
     if callable(by):
         return by, getattr(by, "__name__", "a function")
     if by not in DISTANCES:
@@ -273,7 +271,7 @@ def _check_weights(items: nw.LazyFrame, engine: Engine) -> None:
 
 
 def _distance_of_pair(
-    items: nw.LazyFrame, pair: tuple[int, int], *, formula: SetDistance, totals: Totals, engine: Engine
+    items: nw.LazyFrame, pair: tuple[int, int], *, formula: Formula, totals: Totals, engine: Engine
 ) -> float:
     columns = [nw.col(_MEMBER.format(n)).alias(side) for n, side in zip(pair, (IDEAL, ACTUAL), strict=True)]
     weight = [WEIGHT] if WEIGHT in items.collect_schema().names() else []

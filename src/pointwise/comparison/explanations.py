@@ -52,6 +52,14 @@ class SharedPart:
         weight: Their weight.
         share: The same as a share of the ideal cluster.
         examples: Some of them, with what is known about them.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> variants = {"old": [["i1"], ["i2"], ["i3"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=variants)
+        >>> first = comparison.explain(ideal_cluster=0).parts[0]
+        >>> first.clusters, first.share
+        ({'old': 0, 'new': 0}, 0.5)
     """
 
     clusters: Mapping[str, Any]

@@ -16,7 +16,10 @@ from pointwise.errors import UnknownMetricError, UsageError
 from pointwise.text.values import short
 
 Formula = Callable[[Confusion], Any]
+"""From a confusion matrix to a value."""
+
 Better = Literal["higher", "lower"]
+"""Which values of a metric are better."""
 
 
 @dataclass(frozen=True)
@@ -341,11 +344,11 @@ def find_metric(chosen: str | Metric) -> Metric:
     raise UnknownMetricError(f"There is no metric {short(name)}. {hint}")
 
 
-Metrics = str | Metric | Iterable[str | Metric]
-"""What a user chooses metrics by: names, or the metrics themselves."""
+MetricChoice = str | Metric | Iterable[str | Metric]
+"""One metric or several, each by its name or as a `Metric`."""
 
 
-def find_metrics(chosen: Metrics | None) -> tuple[Metric, ...]:
+def find_metrics(chosen: MetricChoice | None) -> tuple[Metric, ...]:
     """Look up several metrics, each once, in the order given; None gives the default ones."""
     if not isinstance(chosen, Iterable) or isinstance(chosen, str):
         chosen = None if chosen is None else [chosen]

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pointwise.diffs.closure import Contradiction, Pair, pair_of
+from pointwise.diffs.closure import ItemPair, pair_of
 from pointwise.diffs.judgements import Judgement, Judgements
 from pointwise.diffs.questions import Question, Questions
+from pointwise.inputs.graphs import Contradiction
 
 CaseKind = Literal["disagreement", "flag", "contradiction"]
+"""Why a pair needs a decision."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,20 @@ class Case:
         answers: What people said about the pair.
         question: The question with the records of the items; None if the pair was not asked about for this diff.
         chain: Of a contradiction, the items that the yeses join, from one of those told apart to the other.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> from pointwise.diffs.cases import find_cases
+        >>> diff = pw.diff(baseline=[["i1", "i2"]], experiment=[["i1"], ["i2"]])
+        >>> questions = diff.questions(1, seed=1)
+        >>> yes = questions.judge_by(lambda a, b: True, judge="ann")
+        >>> no = questions.judge_by(lambda a, b: False, judge="bob")
+        >>> [case.kind for case in find_cases(questions, pw.Judgements((*yes, *no)))]
+        ['disagreement']
     """
 
     kind: CaseKind
-    pair: Pair
+    pair: ItemPair
     reason: str
     answers: tuple[Judgement, ...]
     question: Question | None = None
@@ -51,7 +63,7 @@ def find_cases(questions: Questions, judgements: Judgements) -> tuple[Case, ...]
     return tuple(found)
 
 
-_Found = tuple[CaseKind, Pair, str, tuple[str, ...]]
+_Found = tuple[CaseKind, ItemPair, str, tuple[str, ...]]
 
 
 def _find(judgements: Judgements) -> Iterator[_Found]:

@@ -18,6 +18,7 @@ from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_metric
 
 ChangeKind = Literal["split", "merge", "both"]
+"""Which changes to list."""
 
 _KINDS: dict[str, Any] = {SPLIT: UNDER_MERGE, MERGE: OVER_MERGE, "both": "both"}
 _NAMES = {UNDER_MERGE: SPLIT, OVER_MERGE: MERGE}
@@ -37,6 +38,12 @@ class Change:
         cost: How much of the rate this change makes up.
         share: The same as a share of the rate.
         records: What is known about the example items of the parts.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> [change.kind for change in diff.changes()]
+        ['merge', 'split']
     """
 
     kind: str
@@ -125,7 +132,7 @@ def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:
     return dict(zip((column.name for column in DRAWN), (kind, cost, share, text), strict=True))
 
 
-def find_changes(evidence: Evidence, limit: int, kind: ChangeKind) -> Changes:
+def rank_changes(evidence: Evidence, limit: int, kind: ChangeKind) -> Changes:
     """Rank the changes by what they cost, and list the first ones.
 
     A split costs what an under-merge does when the baseline is the truth, and a merge what an over-merge does.

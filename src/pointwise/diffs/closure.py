@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pointwise.inputs.graphs import Contradiction
+
 YES, NO, UNSURE = "yes", "no", "unsure"
 
-Pair = tuple[str, str]
+ItemPair = tuple[str, str]
+"""Two items as text, the lesser first."""
 
 
-def pair_of(a: Any, b: Any) -> Pair:
+def pair_of(a: Any, b: Any) -> ItemPair:
     """Return two items as a pair in which neither comes first.
 
     Ids become text, so that answers about the items 7 and 9 fit a table that has them as numbers and one that has them
@@ -21,24 +24,6 @@ def pair_of(a: Any, b: Any) -> Pair:
     """
     one, other = str(a), str(b)
     return (one, other) if one <= other else (other, one)
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Two items that are apart by their own answer and together by a chain of others.
-
-    Args:
-        pair: The items that were told apart.
-        chain: The items from one to the other; each belongs with the next, by the answers.
-    """
-
-    pair: Pair
-    chain: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Say what contradicts what."""
-        together = " = ".join(self.chain)
-        return f"{self.pair[0]} and {self.pair[1]} do not belong together, but {together} do"
 
 
 @dataclass(frozen=True)
@@ -52,14 +37,14 @@ class Closure:
         answers: "yes", "no" or something else, which implies nothing, by pair.
     """
 
-    answers: Mapping[Pair, str]
+    answers: Mapping[ItemPair, str]
 
-    def answer(self, pair: Pair) -> str | None:
+    def answer(self, pair: ItemPair) -> str | None:
         """Return what was answered about two items, or what follows from other answers; None if nothing does."""
         own = self.answers.get(pair)
         return own if own in (YES, NO) else self._implied(pair) or own
 
-    def _implied(self, pair: Pair) -> str | None:
+    def _implied(self, pair: ItemPair) -> str | None:
         groups = [self._groups.get(item) for item in pair]
         one, other = groups
         if one is None or other is None or one in self._spoilt or other in self._spoilt:
@@ -76,11 +61,11 @@ class Closure:
             parents[_root(parents, one)] = _root(parents, other)
         return {item: _root(parents, item) for item in parents}
 
-    def _pairs(self, *wanted: str) -> Iterator[Pair]:
+    def _pairs(self, *wanted: str) -> Iterator[ItemPair]:
         return (pair for pair, answer in self.answers.items() if answer in wanted)
 
     @cached_property
-    def _apart(self) -> frozenset[Pair]:
+    def _apart(self) -> frozenset[ItemPair]:
         return frozenset(_ordered(self._groups[one], self._groups[other]) for one, other in self._pairs(NO))
 
     @cached_property
@@ -96,7 +81,7 @@ class Closure:
         return tuple(Contradiction(pair, _chain(neighbours, pair)) for pair in sorted(found))
 
 
-def _ordered(one: str, other: str) -> Pair:
+def _ordered(one: str, other: str) -> ItemPair:
     return (one, other) if one <= other else (other, one)
 
 
@@ -108,7 +93,7 @@ def _root(parents: dict[str, str], item: str) -> str:
     return item
 
 
-def _neighbours(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+def _neighbours(pairs: Iterable[ItemPair]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one, other in pairs:
         found.setdefault(one, []).append(other)
@@ -116,7 +101,7 @@ def _neighbours(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     return found
 
 
-def _chain(neighbours: Mapping[str, list[str]], pair: Pair) -> tuple[str, ...]:
+def _chain(neighbours: Mapping[str, list[str]], pair: ItemPair) -> tuple[str, ...]:
     """Find a shortest way from one item of a pair to the other."""
     start, goal = pair
     before = {start: start}

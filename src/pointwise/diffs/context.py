@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.breakdown import CellKey
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS
 from pointwise.core.evidence import Evidence
 from pointwise.engines.chance import with_uniform
@@ -24,8 +25,6 @@ MEMBERS = 5
 _CANDIDATES = 60  # items of a cell that are looked at, on average: with ten of them nearly always
 _BELOW, _UNIFORM = "_below", "_uniform"
 
-Cell = tuple[Any, Any]
-
 
 @dataclass(frozen=True)
 class Companions:
@@ -36,8 +35,8 @@ class Companions:
         members: Some items of every cell, in an order that says nothing.
     """
 
-    cells: Mapping[Any, Cell]
-    members: Mapping[Cell, Sequence[Any]]
+    cells: Mapping[Any, CellKey]
+    members: Mapping[CellKey, Sequence[Any]]
 
     def of(self, a: Any, b: Any) -> tuple[list[Any], list[Any]]:
         """Choose some for each of two items: none twice, and neither of the two."""
@@ -63,7 +62,7 @@ def find_companions(evidence: Evidence, items: Sequence[Any], seed: int) -> Comp
     return Companions({row[ITEM]: (row[IDEAL], row[ACTUAL]) for row in found}, _list_members(evidence, large, seed))
 
 
-def _list_members(evidence: Evidence, sizes: Mapping[Cell, int], seed: int) -> dict[Cell, list[Any]]:
+def _list_members(evidence: Evidence, sizes: Mapping[CellKey, int], seed: int) -> dict[CellKey, list[Any]]:
     """List items of cells by numbers drawn for them; of large cells, only the first ones."""
     if not sizes:
         return {}
@@ -72,7 +71,7 @@ def _list_members(evidence: Evidence, sizes: Mapping[Cell, int], seed: int) -> d
     salt = nw.lit(f"{seed}|context|")
     drawn = with_uniform(rows, evidence.engine, _UNIFORM, salt, nw.col(ITEM).cast(nw.String))
     kept = drawn.filter(nw.col(_UNIFORM) < nw.col(_BELOW)).select(ITEM, IDEAL, ACTUAL, _UNIFORM)
-    found: dict[Cell, list[Any]] = {}
+    found: dict[CellKey, list[Any]] = {}
     for row in sorted(evidence.engine.collect(kept).to_pylist(), key=lambda row: (row[_UNIFORM], str(row[ITEM]))):
         found.setdefault((row[IDEAL], row[ACTUAL]), []).append(row[ITEM])
     return found

@@ -31,7 +31,7 @@ from pointwise.columns import (
 )
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric
-from pointwise.diffs.changes import ChangeKind, Changes, find_changes
+from pointwise.diffs.changes import ChangeKind, Changes, rank_changes
 from pointwise.diffs.estimates import count_answers, suggest_shares
 from pointwise.diffs.estimation import Estimates, estimate
 from pointwise.diffs.explanations import ChangeExplanation, explain_change
@@ -146,7 +146,7 @@ class Diff:
             limit: How many to list.
             kind: "split", "merge" or "both".
         """
-        return find_changes(self.evidence, limit, kind)
+        return rank_changes(self.evidence, limit, kind)
 
     def lineage(self) -> MetricTable:
         """Count what became of the clusters: unchanged, grown, shrunk, reshaped, merged, split, gone or new."""

@@ -16,7 +16,7 @@ from pointwise.diffs.metrics import IMPACT
 from pointwise.engines import Engine, Source, choose_engine
 from pointwise.inputs.options import (
     BASELINE_AND_EXPERIMENT,
-    Columns,
+    ColumnNames,
     DiffOn,
     Options,
     Unassigned,
@@ -35,8 +35,8 @@ def diff(
     *,
     baseline: Any,
     experiment: Any,
-    item: Columns | Mapping[str, Columns] | None = None,
-    cluster: Columns | Mapping[str, Columns] | None = None,
+    item: ColumnNames | Mapping[str, ColumnNames] | None = None,
+    cluster: ColumnNames | Mapping[str, ColumnNames] | None = None,
     weight: str | None = None,
     weights: Any = None,
     attributes: Any = None,

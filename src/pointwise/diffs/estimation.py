@@ -39,7 +39,7 @@ from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, for
 
 OVERALL = "overall"
 
-Keys = tuple[Any, ...]
+SliceKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,7 +194,7 @@ def estimate(
     return Estimates(overall, found, len(questions), answered, judgements.agreement, tuple(problems), confidence)
 
 
-def _name_slice(cut: Slicing, keys: Keys) -> str:
+def _name_slice(cut: Slicing, keys: SliceKey) -> str:
     bands = band_keys(cut)
     return ", ".join(
         band_name(value) if key.column in bands else format_key(value)
@@ -214,7 +214,7 @@ def _sliced_items(evidence: Evidence, cut: Slicing) -> nw.LazyFrame:
     return rows.join(sizes, on=[IDEAL, ACTUAL], how="inner")
 
 
-def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[Keys, Masses]:
+def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[SliceKey, Masses]:
     """Find what is known of every slice."""
     names = [key.column for key in cut.keys]
     rows = _sliced_items(evidence, cut).with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
@@ -225,7 +225,7 @@ def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[Keys, Masses]:
     return {tuple(row[name] for name in names): read_masses(row) for row in found}
 
 
-def _find_members(evidence: Evidence, cut: Slicing, counted: Sequence[Counted]) -> dict[Any, Keys]:
+def _find_members(evidence: Evidence, cut: Slicing, counted: Sequence[Counted]) -> dict[Any, SliceKey]:
     """Find the slice of every item that was asked about."""
     items = dict.fromkeys(item for c in counted for item in (c.question.a, c.question.b))
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)

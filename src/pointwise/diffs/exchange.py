@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO, get_args
 
 from pointwise.diffs.closure import pair_of
-from pointwise.diffs.judgements import Answer, Judgement, Judgements, Kind, make_judgement
+from pointwise.diffs.judgements import Answer, Judgement, JudgementKind, Judgements, make_judgement
 from pointwise.diffs.questions import Question, Questions
 from pointwise.engines.files import whole_file
 from pointwise.errors import InputError, SourceError, UsageError
@@ -17,7 +17,7 @@ from pointwise.results import check_guard
 from pointwise.text.formulas import guard
 from pointwise.text.values import format_count
 
-Format = Literal["csv", "jsonl"]
+ExchangeFormat = Literal["csv", "jsonl"]
 
 _COLUMNS = ("question", "a", "b", "answer", "note")
 _WORDS: dict[str, Answer] = {
@@ -64,7 +64,7 @@ def _write_lines(file: TextIO, _: Sequence[str], rows: Iterable[Mapping[str, Any
     file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
 
 
-def _format_of(path: Path) -> Format:
+def _format_of(path: Path) -> ExchangeFormat:
     """Tell the format by the ending."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".jsonl"):
@@ -73,7 +73,7 @@ def _format_of(path: Path) -> Format:
 
 
 def import_answers(
-    path: Path, questions: Questions, known: Judgements, *, judge: str | None, kind: Kind = "import"
+    path: Path, questions: Questions, known: Judgements, *, judge: str | None, kind: JudgementKind = "import"
 ) -> list[Judgement]:
     """Read answers from a .csv or .jsonl file with the columns `question` and `answer`, and perhaps `judge` and `note`.
 
@@ -140,7 +140,9 @@ def _read_lines(file: TextIO, path: Path) -> Iterator[tuple[int, Mapping[str, An
         yield number, row
 
 
-def _understand(row: Mapping[str, Any], questions: Questions, judge: str | None, kind: Kind) -> Judgement | None:
+def _understand(
+    row: Mapping[str, Any], questions: Questions, judge: str | None, kind: JudgementKind
+) -> Judgement | None:
     """Make a judgement of a row; None if it has no answer.
 
     Raises:

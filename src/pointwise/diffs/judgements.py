@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pointwise.diffs.agreement import Agreement, agree
-from pointwise.diffs.closure import NO, UNSURE, YES, Closure, Contradiction, Pair, pair_of
+from pointwise.diffs.closure import NO, UNSURE, YES, Closure, ItemPair, pair_of
 from pointwise.diffs.ledger import append_lines, read_lines
 from pointwise.errors import NotFoundError, UsageError
+from pointwise.inputs.graphs import Contradiction
 from pointwise.store.manifest import now
 
 Answer = Literal["yes", "no", "unsure", "flag"]
-Kind = Literal["human", "model", "import", "derived", "adjudication"]
+"""What a judge can say: "flag" if the data of the question is wrong."""
+
+JudgementKind = Literal["human", "model", "import", "derived", "adjudication"]
+"""Where an answer comes from."""
 
 FOLDER = "judgements"
 FLAG = "flag"  # the data of the question is wrong; counts as unsure until it is adjudicated
@@ -66,7 +70,7 @@ class Judgement:
     b: Any
     answer: Answer | None
     judge: str
-    kind: Kind = "human"
+    kind: JudgementKind = "human"
     at: str = ""
     ms: int | None = None
     shown: str = "ab"
@@ -75,7 +79,7 @@ class Judgement:
     replaces: str | None = None
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ItemPair:
         """The two items, neither of which comes first."""
         return pair_of(self.a, self.b)
 
@@ -182,7 +186,7 @@ class Judgements(Sequence[Judgement]):
         return tuple(line for line in self.lines if line.answer is not None and line.id not in gone)
 
     @cached_property
-    def verdicts(self) -> Mapping[Pair, Verdict]:
+    def verdicts(self) -> Mapping[ItemPair, Verdict]:
         """What people's answers come to, by pair: the majority, or what was adjudicated."""
         decided = {line.pair: line for line in self._of_kind(ADJUDICATION)}
         votes = _count_votes(self._of_kind("human", "import"))
@@ -192,7 +196,7 @@ class Judgements(Sequence[Judgement]):
         return verdicts
 
     @cached_property
-    def model_verdicts(self) -> Mapping[Pair, Verdict]:
+    def model_verdicts(self) -> Mapping[ItemPair, Verdict]:
         """What the answers of models come to, by pair. They never mix with those of people."""
         return {pair: Verdict(_majority(n), n) for pair, n in _count_votes(self._of_kind(MODEL)).items()}
 
@@ -225,13 +229,13 @@ class Judgements(Sequence[Judgement]):
         """Return a judge's own answers that stand, in the order of time."""
         return tuple(v for v in self.standing if v.judge == judge and v.kind != DERIVED)
 
-    def about(self, pair: Pair) -> tuple[Judgement, ...]:
+    def about(self, pair: ItemPair) -> tuple[Judgement, ...]:
         """Return people's answers about a pair that stand, in the order of time."""
         return self._by_pair.get(pair, ())
 
     @cached_property
-    def _by_pair(self) -> Mapping[Pair, tuple[Judgement, ...]]:
-        found: dict[Pair, tuple[Judgement, ...]] = {}
+    def _by_pair(self) -> Mapping[ItemPair, tuple[Judgement, ...]]:
+        found: dict[ItemPair, tuple[Judgement, ...]] = {}
         for line in self._of_kind("human", "import", ADJUDICATION):
             found[line.pair] = (*found.get(line.pair, ()), line)
         return found
@@ -247,10 +251,10 @@ class Judgements(Sequence[Judgement]):
         return f"{len(self.verdicts):,} pairs judged by {len(judges):,}: {counts}"
 
 
-def _count_votes(answers: Iterable[Judgement]) -> dict[Pair, Counter[str]]:
+def _count_votes(answers: Iterable[Judgement]) -> dict[ItemPair, Counter[str]]:
     """Count the last answer of every judge, by pair."""
     last = {(line.pair, line.judge): str(line.answer) for line in answers}
-    votes: dict[Pair, Counter[str]] = {}
+    votes: dict[ItemPair, Counter[str]] = {}
     for (pair, _), answer in last.items():
         votes.setdefault(pair, Counter())[answer] += 1
     return votes
@@ -347,7 +351,7 @@ def _parse(text: bytes) -> Judgement:
         raise ValueError(f"lacks a field ({error})") from error
     if line.answer is not None and line.answer not in get_args(Answer):
         raise ValueError(f"has the unknown answer {line.answer!r}")
-    if line.kind not in get_args(Kind):
+    if line.kind not in get_args(JudgementKind):
         raise ValueError(f"is of the unknown kind {line.kind!r}")
     return line
 
@@ -357,7 +361,7 @@ Oracle = Callable[[Any, Any], "bool | str | None"]
 
 
 def ask_oracle(
-    pairs: Iterable[tuple[int, Any, Any]], oracle: Oracle, *, judge: str, kind: Kind = "human"
+    pairs: Iterable[tuple[int, Any, Any]], oracle: Oracle, *, judge: str, kind: JudgementKind = "human"
 ) -> Judgements:
     """Let a function answer questions, such as one that looks into a truth.
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from pointwise.answers.records import fetch_records
+from pointwise.answers.records import Record, fetch_records
 from pointwise.columns import ITEM
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.closure import pair_of
 from pointwise.diffs.context import find_companions
-from pointwise.diffs.judgements import Judgements, Kind, Oracle, ask_oracle
+from pointwise.diffs.judgements import JudgementKind, Judgements, Oracle, ask_oracle
 from pointwise.diffs.sampling import SHEET, Drawn, Sampler, Sheet
 from pointwise.diffs.strata import STRATA, Masses
 from pointwise.engines.chance import uniform
@@ -48,9 +48,6 @@ _SAME = 1e-9  # relative difference of sums that were added in another order
 _NUMBER, _ROUND, _STRATUM, _DRAWS, _CLUSTER_WEIGHT = "question", "round", "stratum", "draws", "cluster_weight"
 _FIELDS = (_NUMBER, _ROUND, _STRATUM, "a", "b", _DRAWS, _CLUSTER_WEIGHT, "a_union", "b_union")
 _SHEET = {"sheet": "number", "part": "part", "contribution": "contribution", "item_weight": "item_weight"}
-
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -192,7 +189,7 @@ class Questions(Sequence[Question]):
         """How often a pair was drawn, over all questions."""
         return sum(question.draws for question in self.questions)
 
-    def judge_by(self, oracle: Oracle, *, judge: str, kind: Kind = "human") -> Judgements:
+    def judge_by(self, oracle: Oracle, *, judge: str, kind: JudgementKind = "human") -> Judgements:
         """Let a function answer all questions, such as one that looks into a truth.
 
         Args:

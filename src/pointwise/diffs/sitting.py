@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from pointwise.answers.records import Record
 from pointwise.diffs.asking import Turn, look_ahead, next_turn, show_to
 from pointwise.diffs.cases import Case, find_cases
 from pointwise.diffs.closure import pair_of
@@ -23,7 +24,7 @@ from pointwise.diffs.judgements import (
     record,
     take_back,
 )
-from pointwise.diffs.questions import DESIGN, Question, Questions, Record, find_questions, read_questions
+from pointwise.diffs.questions import DESIGN, Question, Questions, find_questions, read_questions
 from pointwise.diffs.standing import Standing, look_at
 from pointwise.errors import NotFoundError
 from pointwise.inputs.options import CONFIDENCE

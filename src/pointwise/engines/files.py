@@ -124,7 +124,7 @@ def _format_of(path: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class Target:
+class FileFormat:
     """The format of a file to write."""
 
     ending: str
@@ -134,7 +134,7 @@ class Target:
 _WRITTEN = (".parquet", ".csv", ".json", ".jsonl")
 
 
-def target_of(path: Path | str) -> Target:
+def target_of(path: Path | str) -> FileFormat:
     """Tell by a path's ending which format to write.
 
     Raises:
@@ -145,7 +145,7 @@ def target_of(path: Path | str) -> Target:
     ending = suffixes[-2] if is_gzip and len(suffixes) > 1 else (suffixes or [""])[-1]
     if ending not in _WRITTEN or (is_gzip and ending == ".parquet"):
         raise UsageError(f"Cannot write {Path(path).name!r}: the path must end in one of {', '.join(_WRITTEN)}.")
-    return Target(ending, is_gzip)
+    return FileFormat(ending, is_gzip)
 
 
 @dataclass(frozen=True)

@@ -392,7 +392,7 @@ def _escaped(path: str) -> str:
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
-def _write_text(native: Any, path: Path, target: files.Target) -> None:
+def _write_text(native: Any, path: Path, target: files.FileFormat) -> None:
     """Write one text file: it is for people and for tools that want a file, not a folder of parts."""
     parts = path.with_name(f"{path.name}.parts")
     writer = native.coalesce(1).write.mode("overwrite")

@@ -20,7 +20,7 @@ from pointwise.explorer.guard import LOOPBACK, Guard, Keys
 from pointwise.explorer.jobs import BusyError, CancelledError, Job, Jobs
 from pointwise.explorer.routes import ACTIONS, Act, Route, find_route, match
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
-from pointwise.explorer.urls import Format, Target, read_path, with_format
+from pointwise.explorer.urls import PageFormat, Requested, read_path, with_format
 from pointwise.pages.rendering import make_environment
 from pointwise.text.data import as_csv, as_json
 from pointwise.version import __version__
@@ -99,7 +99,7 @@ class Application:
         except Exception as error:  # noqa: BLE001  # whatever happens, the server answers
             return self._send(self._error(error))
 
-    async def _get(self, request: Request, target: Target) -> Response:
+    async def _get(self, request: Request, target: Requested) -> Response:
         if target.parts[:1] == ("static",):
             return self._asset("/".join(target.parts[1:]))
         route, names = find_route(target.parts)
@@ -121,7 +121,7 @@ class Application:
         except TimeoutError:
             return self._working(job, path)
 
-    async def _post(self, request: Request, target: Target) -> Response:
+    async def _post(self, request: Request, target: Requested) -> Response:
         body = await request.body()
         form = dict(parse_qsl(body.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=100))
         if target.parts[:1] == ("cancel",) and len(target.parts) == 2:  # noqa: PLR2004
@@ -144,13 +144,13 @@ class Application:
         place: str = await asyncio.wrap_future(self.jobs.start(None, work).future)
         return place
 
-    def _key(self, route: Route, names: tuple[str, ...], target: Target, query: str) -> Any:
+    def _key(self, route: Route, names: tuple[str, ...], target: Requested, query: str) -> Any:
         """Say what an answer depends on, so that it is computed once for the same version of what is stored."""
         if route.kind is None:
             return None
         return (target, query, self.site.shelf.find(route.kind, names[0]).version)
 
-    def _write(self, page: Page, chosen: Format, path: str, query: str) -> Body:
+    def _write(self, page: Page, chosen: PageFormat, path: str, query: str) -> Body:
         if chosen == "json":
             facts = {"title": page.title, **page.facts, "rows": list(page.rows)}
             return Body(as_json(_finite(facts)), "application/json", page.status)
@@ -209,7 +209,7 @@ def _say(error: PointwiseError) -> str:
     return str(error.args[0]) if error.args else type(error).__name__
 
 
-def _path_of(request: Request, chosen: Format) -> str:
+def _path_of(request: Request, chosen: PageFormat) -> str:
     raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
     path = raw.decode("ascii", errors="replace")
     return path.removesuffix(f".{chosen}")

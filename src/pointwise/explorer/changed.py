@@ -29,7 +29,7 @@ SIDES = ("baseline", "experiment")
 
 
 @dataclass(frozen=True)
-class Card:
+class ChangeCard:
     """A change with its records."""
 
     sentence: str
@@ -84,12 +84,12 @@ def _say_affected(diff: Diff) -> str:
     return f"{o.affected_items:,} of {format_count(o.items, 'item')} are affected, {share} of the weight."
 
 
-def _cards(name: str, changes: Changes) -> Iterator[Card]:
+def _cards(name: str, changes: Changes) -> Iterator[ChangeCard]:
     for number, change in enumerate(changes):
         side = "baseline" if change.kind == "split" else "experiment"
         about = f"{change.kind}, cost {format_metric(change.cost)}, {format_share(change.share)} of its rate"
         href = link("diff", name, "cluster", side, change.cluster)
-        yield Card(str(change), about, href, _draw(name, number, change))
+        yield ChangeCard(str(change), about, href, _draw(name, number, change))
 
 
 def _draw(name: str, number: int, change: Change) -> Grid | None:

@@ -14,9 +14,9 @@ from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, COST, IDEAL, ITEM, ITEMS, SHARE, WEIGHT, Column, Kind, given_name, inside, keys
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation
-from pointwise.explorer.listing import ROWS, Part, make_listing, read_order, take
+from pointwise.explorer.listing import ROWS, PageRows, make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import LETTERS, columns_of, differs, find_usual, letter
+from pointwise.explorer.records import LETTERS, differs, find_usual, letter, record_columns
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
@@ -205,9 +205,9 @@ class _Members:
     def __init__(self, evaluation: Evaluation, side: str, other: str, key: Any, lettered: Sequence[Any]) -> None:
         self.evaluation, self.side, self.other, self.key = evaluation, side, other, key
         self.lettered = lettered
-        self.attributes = columns_of(evaluation)
+        self.attributes = record_columns(evaluation)
 
-    def take(self, part: str, after: str) -> Part:
+    def take(self, part: str, after: str) -> PageRows:
         """Fetch a page of members, of one cell or of all."""
         evidence = self.evaluation.evidence
         members = evidence.weighed_items().filter(nw.col(self.side) == self.key)
@@ -226,7 +226,7 @@ class _Members:
         found = evidence.engine.collect(known.select(*columns).sort(_RANK, ITEM)).to_pylist()
         rows = [{given_name(c): v for c, v in row.items()} for row in found]
         last = rows[ROWS - 1] if len(rows) > ROWS else None
-        return Part(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
+        return PageRows(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
 
     def _rank(self) -> nw.Expr:
         rank: nw.Expr = nw.lit(len(self.lettered))

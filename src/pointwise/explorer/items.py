@@ -17,7 +17,7 @@ from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import columns_of, differs, fetch
+from pointwise.explorer.records import differs, fetch, record_columns
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.sidecars import Sorted
 from pointwise.explorer.site import MissingPageError, Page, Visit
@@ -107,7 +107,7 @@ def show_item(visit: Visit) -> Page:
     records = fetch(
         evaluation.evidence,
         [explained.item, *(i for s in explained.sets.values() for i in s.items)],
-        columns_of(evaluation),
+        record_columns(evaluation),
     )
     own = records.get(explained.item, {})
     attributes = list(own)

@@ -19,7 +19,7 @@ from pointwise.explorer.changed import diff_trail
 from pointwise.explorer.listing import make_listing
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.urls import link
-from pointwise.pages.grids import Grid, shorten
+from pointwise.pages.grids import Grid, bounded_value
 from pointwise.store.manifest import DIFF
 from pointwise.text.values import NOTHING, format_count, format_metric
 
@@ -48,7 +48,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Line:
+class AttributeLine:
     """What is known about both items under one name."""
 
     attribute: str
@@ -86,8 +86,8 @@ def show_question(visit: Visit) -> Page:
         return Page("Nothing left to ask you", "judge_done.html", content, trail, facts=facts)
     left, right = in_order(turn, (question.a, question.b))
     content |= {
-        "left": shorten(left).text,
-        "right": shorten(right).text,
+        "left": bounded_value(left).text,
+        "right": bounded_value(right).text,
         "lines": [_line(facing, is_plain=bool(visit["plain"])) for facing in face(turn)],
         "context": [_context(n, records) for n, records in enumerate(context)] if context else None,
     }
@@ -107,12 +107,12 @@ def _progress(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _line(facing: Facing, *, is_plain: bool) -> Line:
+def _line(facing: Facing, *, is_plain: bool) -> AttributeLine:
     sides = facing.pieces
     if is_plain or facing.mark != "different":
         sides = tuple((("".join(text for text, _ in side), True),) if side else () for side in sides)  # type: ignore[assignment]
     left, right = (Side(side or ((NOTHING, True),)) for side in sides)
-    return Line(facing.attribute, left, right, facing.mark)
+    return AttributeLine(facing.attribute, left, right, facing.mark)
 
 
 def _context(number: int, records: Sequence[Mapping[str, Any]]) -> Grid:

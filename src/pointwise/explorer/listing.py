@@ -51,14 +51,14 @@ def read_order(text: str, table: MetricTable, *, default: str) -> Order:
 
 
 @dataclass(frozen=True)
-class Part:
+class PageRows:
     """The rows of one page, and where the next one begins."""
 
     rows: list[dict[str, Any]]
     after: str = ""
 
 
-def take(table: MetricTable, order: Order, key: str, *, after: str = "", limit: int = ROWS) -> Part:
+def take(table: MetricTable, order: Order, key: str, *, after: str = "", limit: int = ROWS) -> PageRows:
     """Fetch one page of a table.
 
     Args:
@@ -76,9 +76,9 @@ def take(table: MetricTable, order: Order, key: str, *, after: str = "", limit: 
     ordered = replace(table, frame=frame, order=by if order.column != key else ((own[key], order.is_down),))
     rows = ordered.head(limit + 1).to_dicts()
     if len(rows) <= limit:
-        return Part(rows)
+        return PageRows(rows)
     last = rows[limit - 1]
-    return Part(rows[:limit], write_key([_plain(last[order.column]), _plain(last[key])]))
+    return PageRows(rows[:limit], write_key([_plain(last[order.column]), _plain(last[key])]))
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pointwise.answers.mistake import Mistake, Part
 from pointwise.answers.mistakes import Mistakes
 from pointwise.columns import ITEM
-from pointwise.explorer.records import LETTERS, PART, columns_of, draw_records, letter
+from pointwise.explorer.records import LETTERS, PART, draw_records, letter, record_columns
 from pointwise.explorer.runs import cluster_link, run_trail
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Card:
+class MistakeCard:
     """A mistake with its records."""
 
     kind: str
@@ -49,7 +49,7 @@ def show_mistakes(visit: Visit) -> Page:
     name, evaluation = visit.parts[0], visit.evaluation()
     kind: Any = visit["kind"] or "both"
     limit = _MORE if visit["all"] else _SHOWN
-    columns = columns_of(evaluation)
+    columns = record_columns(evaluation)
     found = evaluation.mistakes(limit, kind=kind, show=columns)
     content = {
         "kinds": [(_KINDS.get(k, k), link("run", name, "mistakes", kind=k), k == kind) for k in get_args(MistakeKind)],
@@ -65,14 +65,14 @@ def show_mistakes(visit: Visit) -> Page:
     return Page("Mistakes", "mistakes.html", content, trail, found.columns, found.to_dicts(), facts, run=name)
 
 
-def _cards(name: str, found: Mistakes) -> Iterator[Card]:
+def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
     for number, mistake in enumerate(found):
         rows = [
             {ITEM: example.item, PART: letter(rank), **example.record}
             for rank, part in enumerate(mistake.largest)
             for example in part.records
         ]
-        yield Card(
+        yield MistakeCard(
             mistake.kind,
             mistake.side,
             str(mistake.cluster),

@@ -12,7 +12,7 @@ from pointwise.engines import start_engine
 from pointwise.errors import PointwiseError
 from pointwise.explorer.listing import make_listing
 from pointwise.explorer.review import read_notes
-from pointwise.explorer.shelf import Stored
+from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.sparks import Spark, draw_spark
 from pointwise.explorer.urls import link
@@ -70,7 +70,7 @@ def _sparks(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> Sequence[S
     return [draw_spark(name, values, format_metric) for name, values in series.items() if len(values) > 1]
 
 
-def _read_comparison(stored: Stored) -> dict[str, Any]:
+def _read_comparison(stored: StoredFolder) -> dict[str, Any]:
     row: dict[str, Any] = {"comparison": stored.name, _CREATED: None, "variants": [], "baseline": None, _PROBLEM: None}
     try:
         manifest = read_manifest(stored.path, ComparisonManifest)

@@ -30,7 +30,7 @@ def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
     return list(dict.fromkeys([*first, *evidence.slice_schema]))[:_MOST_COLUMNS]
 
 
-def columns_of(evaluation: Evaluation) -> list[str]:
+def record_columns(evaluation: Evaluation) -> list[str]:
     """Choose what to show of the items of an evaluation."""
     return choose_columns(evaluation.evidence, evaluation.shown)
 

@@ -23,7 +23,7 @@ from pointwise.explorer.runs import show_report, show_run
 from pointwise.explorer.search import show_search
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.slices import show_slices
-from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
+from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
 Show = Callable[[Visit], Page]
 Act = Callable[[Visit, Mapping[str, str]], str]
@@ -43,7 +43,7 @@ class Route:
 
     parts: tuple[str | None, ...]
     show: Show
-    kind: Kind | None = None
+    kind: FolderKind | None = None
 
 
 def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str, ...] | None:

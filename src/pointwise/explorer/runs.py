@@ -48,7 +48,7 @@ def show_run(visit: Visit) -> Page:
         "coverage": list(describe_coverage(evaluation)),
         "mistakes": _mistakes(name, evaluation),
         "slices": list(_slices(name, evaluation)),
-        "by": [(column, link("run", name, "slices", by=column)) for column in slice_columns(evaluation)],
+        "by": [(column, link("run", name, "slices", by=column)) for column in sliceable_columns(evaluation)],
         "metrics": list(evaluation.metrics),
         "links": _links(name),
     }
@@ -72,7 +72,7 @@ def _sees_splits(metric: Metric) -> bool:
     return swapped.sees_false_positives
 
 
-def slice_columns(evaluation: Evaluation) -> list[str]:
+def sliceable_columns(evaluation: Evaluation) -> list[str]:
     """List what items can be sliced by with one click."""
     return [*evaluation.evidence.slice_schema, *SIZES]
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from pointwise.engines.files import identity_of
 from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.store.history import as_text, stored_below
-from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, Kind, read_manifest
+from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, FolderKind, read_manifest
 
 _FRESH = 1.0  # seconds for which an unknown name is not looked for again
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFolder:
     """A stored folder.
 
     Args:
@@ -31,7 +31,7 @@ class Stored:
     """
 
     name: str
-    kind: Kind
+    kind: FolderKind
     path: Path
     inside: str = ""
 
@@ -47,17 +47,17 @@ class Shelf:
     def __init__(self, top: Path) -> None:
         self.top = top
         self._lock = threading.Lock()
-        self._found: dict[tuple[str, str], Stored] = {}
+        self._found: dict[tuple[str, str], StoredFolder] = {}
         self._looked_at = float("-inf")
 
-    def look(self) -> list[Stored]:
+    def look(self) -> list[StoredFolder]:
         """Find everything that is there now."""
         found = {(one.kind.noun, one.name): one for one in self._walk()}
         with self._lock:
             self._found, self._looked_at = found, time.monotonic()
         return list(found.values())
 
-    def find(self, kind: Kind, name: str) -> Stored:
+    def find(self, kind: FolderKind, name: str) -> StoredFolder:
         """Find a stored folder by its name.
 
         Raises:
@@ -71,20 +71,20 @@ class Shelf:
             raise NotFoundError(f"There is no stored {kind.noun} {name!r} below {str(self.top)!r}.")
         return known
 
-    def _walk(self) -> Iterator[Stored]:
+    def _walk(self) -> Iterator[StoredFolder]:
         for path, kind in stored_below(self.top):
             is_top = path == self.top
             name = as_text(self.top.resolve().name if is_top else path.relative_to(self.top).as_posix())
-            yield Stored(name, kind, path)
+            yield StoredFolder(name, kind, path)
             if kind is COMPARISON:
                 yield from _parts(name, path)
 
 
-def _parts(name: str, path: Path) -> Iterator[Stored]:
+def _parts(name: str, path: Path) -> Iterator[StoredFolder]:
     """List the runs that a comparison consists of."""
     try:
         manifest = read_manifest(path, ComparisonManifest)
     except PointwiseError:
         return  # the overview says what is wrong with it
     for variant, folder in manifest.variants.items():
-        yield Stored(f"{name}/{variant}", RUN, path / folder, inside=name)
+        yield StoredFolder(f"{name}/{variant}", RUN, path / folder, inside=name)

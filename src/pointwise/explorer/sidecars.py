@@ -23,7 +23,7 @@ from pointwise.engines.base import load_own
 from pointwise.engines.files import opened, say_why
 from pointwise.errors import NotFoundError, RunError
 from pointwise.evaluation import Evaluation, load
-from pointwise.explorer.shelf import Stored
+from pointwise.explorer.shelf import StoredFolder
 
 FOLDER = ".pointwise-explorer"
 
@@ -31,7 +31,7 @@ _ITEMS, _CELLS = "items", "cells"
 _SORTED = ((_ITEMS, ITEM), (_ITEMS, IDEAL), (_ITEMS, ACTUAL), (_CELLS, IDEAL), (_CELLS, ACTUAL))
 
 
-def _place(top: Path, stored: Stored) -> Path:
+def _place(top: Path, stored: StoredFolder) -> Path:
     """Return where the sidecars of a run are: another version of it has another place."""
     with opened(stored.path / stored.kind.file) as manifest:
         return top / FOLDER / hashlib.sha256(manifest.read()).hexdigest()
@@ -41,7 +41,7 @@ def _file(place: Path, table: str, column: str) -> Path:
     return place / f"{table}_by_{column}.parquet"
 
 
-def prepare(top: Path, stored: Stored) -> bool:
+def prepare(top: Path, stored: StoredFolder) -> bool:
     """Write the sidecars of a run, unless they are there; they appear when they are complete.
 
     Args:
@@ -96,7 +96,7 @@ class Sorted:
         stored: The run that it was loaded from.
     """
 
-    def __init__(self, evaluation: Evaluation, top: Path, stored: Stored) -> None:
+    def __init__(self, evaluation: Evaluation, top: Path, stored: StoredFolder) -> None:
         self.evaluation = evaluation
         self._stored, self._place = stored, _place(top, stored)
 

@@ -15,10 +15,10 @@ from pointwise.engines import start_engine
 from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation, load
 from pointwise.explorer.jobs import Job
-from pointwise.explorer.shelf import Shelf, Stored
+from pointwise.explorer.shelf import Shelf, StoredFolder
 from pointwise.explorer.sidecars import Sorted, prepare
 from pointwise.explorer.sittings import Sittings
-from pointwise.store.manifest import COMPARISON, DIFF, RUN, Kind
+from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
 Known = TypeVar("Known", Evaluation, Diff)
 
@@ -124,7 +124,7 @@ class Visit:
         """Return what the address says of something; nothing if it does not."""
         return self.query.get(name, "")
 
-    def stored(self, kind: Kind, name: str | None = None) -> Stored:
+    def stored(self, kind: FolderKind, name: str | None = None) -> StoredFolder:
         """Find what the address names first."""
         return self.site.shelf.find(kind, self.parts[0] if name is None else name)
 
@@ -138,7 +138,7 @@ class Visit:
         """Open the run that the address names, to look up a few of its rows."""
         return Sorted(self.evaluation(), self.site.top, self.stored(RUN))
 
-    def _with_attributes(self, opened: Known, stored: Stored) -> Known:
+    def _with_attributes(self, opened: Known, stored: StoredFolder) -> Known:
         """Give an evaluation or a diff the attributes, which are checked once for every version of it."""
         if self.site.attributes is None:
             return opened
@@ -158,7 +158,7 @@ class Visit:
         opened: Diff = self._open(stored, load_diff)
         return self._with_attributes(opened, stored)
 
-    def _open(self, stored: Stored, loader: Callable[..., Any]) -> Any:
+    def _open(self, stored: StoredFolder, loader: Callable[..., Any]) -> Any:
         """Load something with an engine of its own, so that visits neither wait for one another nor cancel others."""
         engine = start_engine()
         self.opened.callback(engine.close)

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from pointwise.diffs.sitting import Sitting, sit_down
-from pointwise.explorer.shelf import Stored
+from pointwise.explorer.shelf import StoredFolder
 
 _MOST = 64  # that are remembered: what was skipped and opened in them
 
@@ -18,7 +18,7 @@ class Sittings:
         self._lock = threading.Lock()
         self._known: dict[tuple[Path, str], tuple[Sitting, threading.Lock]] = {}
 
-    def at(self, stored: Stored, judge: str) -> tuple[Sitting, threading.Lock]:
+    def at(self, stored: StoredFolder, judge: str) -> tuple[Sitting, threading.Lock]:
         """Return the sitting of a judge, and what keeps two requests of theirs apart."""
         with self._lock:
             key = (stored.path, judge)

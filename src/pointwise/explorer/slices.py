@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pointwise.explorer.listing import MOST_ROWS, make_listing, say_notes
-from pointwise.explorer.runs import run_trail, slice_columns
+from pointwise.explorer.runs import run_trail, sliceable_columns
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.text.values import format_count
@@ -17,7 +17,7 @@ _SHOWN = 200  # slices
 def show_slices(visit: Visit) -> Page:
     """Show the slices by what the address says; by the slices of the run, or by cluster size, if it says nothing."""
     name, evaluation = visit.parts[0], visit.evaluation()
-    columns = slice_columns(evaluation)
+    columns = sliceable_columns(evaluation)
     default = evaluation.options.slices[0] if evaluation.options.slices else columns[0]
     by = visit["by"] or (default if isinstance(default, str) else ",".join(default))
     table = evaluation.by_slice(by)

@@ -13,10 +13,10 @@ from urllib.parse import quote, unquote, urlencode
 
 from pointwise.errors import UsageError
 
-Format = Literal["html", "json", "csv"]
+PageFormat = Literal["html", "json", "csv"]
 
 _GUARDED = "~"  # before a part that browsers would take for a step up, or that begins so itself
-_FORMATS: tuple[Format, ...] = ("json", "csv")
+_FORMATS: tuple[PageFormat, ...] = ("json", "csv")
 
 
 def encode(part: Any) -> str:
@@ -46,26 +46,26 @@ def link(*parts: Any, **query: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Target:
+class Requested:
     """What an address asks for: the parts of its path, and the format."""
 
     parts: tuple[str, ...]
-    format: Format
+    format: PageFormat
 
 
-def read_path(raw: bytes) -> Target:
+def read_path(raw: bytes) -> Requested:
     """Read the path of a request as it was sent."""
     *before, last = raw.decode("ascii", errors="replace").removeprefix("/").split("/")
-    chosen: Format = "html"
+    chosen: PageFormat = "html"
     for known in _FORMATS:
         if last.endswith(f".{known}"):
             last, chosen = last.removesuffix(f".{known}"), known
             break
     parts = [*before, last] if before or last else []
-    return Target(tuple(map(decode, parts)), chosen)
+    return Requested(tuple(map(decode, parts)), chosen)
 
 
-def with_format(path: str, query: str, chosen: Format) -> str:
+def with_format(path: str, query: str, chosen: PageFormat) -> str:
     """Write the address of the same page in another format."""
     return f"{path}.{chosen}" + (f"?{query}" if query else "")
 

@@ -28,21 +28,29 @@ class ClusteredLinks(Source):
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two items that were told apart, although a chain of other answers puts them together.
+    """Two items with a no of their own, although a chain of yeses connects them.
 
     Args:
-        left: One of the items.
-        right: The other.
-        path: The items from the one to the other; each belongs with the next, by an answer.
+        pair: The two items.
+        chain: The items from one to the other; an answer says that each belongs with the next.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> answers = [("a", "b", "yes"), ("b", "c", "yes"), ("a", "c", "no")]
+        >>> try:
+        ...     pw.cluster_links(answers, answer="answer")
+        ... except pw.errors.ContradictionError as error:
+        ...     print(*error.contradictions)
+        'a' and 'c' do not belong together, but 'a' = 'b' = 'c' do
     """
 
-    left: Any
-    right: Any
-    path: tuple[Any, ...]
+    pair: tuple[Any, Any]
+    chain: tuple[Any, ...]
 
     def __str__(self) -> str:
         """Say what contradicts what."""
-        return f"{short(self.left)} and {short(self.right)} although {' = '.join(map(short, self.path))}"
+        one, other = map(short, self.pair)
+        return f"{one} and {other} do not belong together, but {' = '.join(map(short, self.chain))} do"
 
 
 @dataclass(frozen=True)
@@ -162,4 +170,4 @@ def _explain(graph: Graph, least: Nodes, spoilt: NDArray[np.int64]) -> Iterator[
         while path[-1] != one:
             path.append(int(before[path[-1]]))
         ids = graph.ids(inside[path[::-1]])
-        yield Contradiction(ids[0], ids[-1], ids)
+        yield Contradiction((ids[0], ids[-1]), ids)

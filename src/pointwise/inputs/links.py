@@ -26,7 +26,7 @@ from pointwise.errors import (
 )
 from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.options import Columns, Contradictions, check_choice, is_number
+from pointwise.inputs.options import ColumnNames, Contradictions, check_choice, is_number
 from pointwise.inputs.reading import as_number, read_table
 from pointwise.inputs.tables import NUMBER, Openable, Table, open_source, require
 from pointwise.text.values import format_count, listed, short
@@ -66,8 +66,8 @@ class Links(Openable):
     """
 
     table: Any
-    left: Columns | None = None
-    right: Columns | None = None
+    left: ColumnNames | None = None
+    right: ColumnNames | None = None
     score: str | None = None
     threshold: float | None = None
     items: Any = None
@@ -97,8 +97,8 @@ def table_of(source: Any) -> Any:
 def cluster_links(
     links: Any,
     *,
-    left: Columns | None = None,
-    right: Columns | None = None,
+    left: ColumnNames | None = None,
+    right: ColumnNames | None = None,
     score: str | None = None,
     threshold: float | None = None,
     items: Any = None,
@@ -253,7 +253,7 @@ def _require(source: Source, names: tuple[str, ...], role: str) -> None:
         require(source, name, role)
 
 
-def _names(columns: Columns | None) -> tuple[str, ...]:
+def _names(columns: ColumnNames | None) -> tuple[str, ...]:
     return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
 
 

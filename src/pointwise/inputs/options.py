@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 from pointwise.errors import UsageError
 from pointwise.text.values import short
 
-Columns = str | Sequence[str]
+ColumnNames = str | Sequence[str]
+"""The name of a column, or the names of several that together make up an id."""
 
 Outside = Literal["ignore", "wrong", "spurious"]
 """What members of actual clusters that the truth does not list mean."""
@@ -22,7 +23,7 @@ Missing = Literal["drop", "singleton", "wrong", "error"]
 Unassigned = Literal["error", "singleton", "one-cluster", "drop"]
 """What happens to items without a cluster."""
 
-On = Literal["own", "shared"]
+CompareOn = Literal["own", "shared"]
 """Which items the variants of a comparison are evaluated on."""
 
 DiffOn = Literal["common", "union"]
@@ -111,8 +112,8 @@ class Sampling:
 class Options:
     """The parameters of an evaluation that say how to read its inputs. `evaluate` explains them."""
 
-    item: Columns | Mapping[str, Columns] | None = None
-    cluster: Columns | Mapping[str, Columns] | None = None
+    item: ColumnNames | Mapping[str, ColumnNames] | None = None
+    cluster: ColumnNames | Mapping[str, ColumnNames] | None = None
     weight: str | None = None
     slices: tuple[Any, ...] = ()
     outside: Outside = "ignore"
@@ -160,9 +161,9 @@ class Options:
         """Whether items that one of the clusterings lacks may count with an empty cluster there."""
         return self.outside == "spurious" or self.missing == "wrong"
 
-    def columns(self, parameter: str, side: str) -> Columns | None:
+    def columns(self, parameter: str, side: str) -> ColumnNames | None:
         """Return the columns that `item` or `cluster` names for one table."""
-        given: Columns | Mapping[str, Columns] | None = getattr(self, parameter)
+        given: ColumnNames | Mapping[str, ColumnNames] | None = getattr(self, parameter)
         return given.get(side) if isinstance(given, Mapping) else given
 
     def unassigned_policy(self, side: str) -> UnassignedPolicy:

@@ -15,7 +15,7 @@ from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_repeats, check_tables, say_reserved
 from pointwise.inputs.graphs import ClusteredLinks
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.options import Columns, DistanceMissing, Options, UnassignedPolicy, has_header
+from pointwise.inputs.options import ColumnNames, DistanceMissing, Options, UnassignedPolicy, has_header
 from pointwise.inputs.tables import (
     NUMBER,
     Table,
@@ -288,8 +288,8 @@ def read_table(
     engine: Engine,
     *,
     role: str,
-    item: Columns | None,
-    cluster: Columns | None = None,
+    item: ColumnNames | None,
+    cluster: ColumnNames | None = None,
     has_clusters: bool,
     carry: Sequence[str] = (),
     weight: str | None = None,

@@ -17,7 +17,7 @@ from pointwise.engines.base import Engine, Source, is_surely_full
 from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import InputError, MissingColumnError, SourceError, UsageError
-from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, Columns
+from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, ColumnNames
 from pointwise.text.values import MOST_LISTED, listed, short
 
 NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
@@ -156,7 +156,7 @@ def _say_pair(one: str, other: str) -> bool:
     return len(differing) == 1 and differing[0] in known
 
 
-def are_by_place(source: Source, item: Columns | None, cluster: Columns | None) -> bool:
+def are_by_place(source: Source, item: ColumnNames | None, cluster: ColumnNames | None) -> bool:
     """Tell whether columns are chosen by their place, because neither the user nor their names say what they are."""
     return item is None and cluster is None and not {ITEM, CLUSTER} & set(source.columns)
 
@@ -185,7 +185,7 @@ def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
         )
 
 
-def item_columns(source: Source, given: Columns | None, role: str) -> tuple[str, ...]:
+def item_columns(source: Source, given: ColumnNames | None, role: str) -> tuple[str, ...]:
     """Find the columns that identify an item: those given, `item`, or the first of two."""
     if given is not None:
         return _given(source, given, role, "item")
@@ -200,7 +200,7 @@ def item_columns(source: Source, given: Columns | None, role: str) -> tuple[str,
     )
 
 
-def cluster_columns(source: Source, given: Columns | None, role: str, *, taken: tuple[str, ...]) -> tuple[str, ...]:
+def cluster_columns(source: Source, given: ColumnNames | None, role: str, *, taken: tuple[str, ...]) -> tuple[str, ...]:
     """Find the columns that identify a cluster: those given, `cluster`, or the only one left."""
     if given is not None:
         return _given(source, given, role, "cluster")
@@ -215,7 +215,7 @@ def cluster_columns(source: Source, given: Columns | None, role: str, *, taken: 
     )
 
 
-def _given(source: Source, given: Columns, role: str, parameter: str) -> tuple[str, ...]:
+def _given(source: Source, given: ColumnNames, role: str, parameter: str) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     wrong = next((name for name in names if not isinstance(name, str)), None)
     if wrong is not None:

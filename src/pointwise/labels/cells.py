@@ -156,10 +156,10 @@ def sum_by_code(codes: NDArray[Any], values: Floats, size: int = 0) -> Floats:
 _NOBODY = np.empty(0, dtype=np.int64)
 _HALF = 32  # bits; numbers of half the width sort twice as fast
 
-Counted = tuple[Unsigned, Floats, Integers]
+CellCounts = tuple[Unsigned, Floats, Integers]
 
 
-def _count_in_table(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
+def _count_in_table(true: Codes, pred: Codes, *, by_item: bool) -> CellCounts:
     keys = true.array << pred.bits
     keys |= pred.array
     table = np.bincount(keys, minlength=true.size << pred.bits)
@@ -171,7 +171,7 @@ def _count_in_table(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
     return cells.view(np.uint64), items, table[keys]
 
 
-def _count_by_sorting(true: Codes, pred: Codes, *, by_item: bool) -> Counted:
+def _count_by_sorting(true: Codes, pred: Codes, *, by_item: bool) -> CellCounts:
     keys, positions = _sort(true, pred, by_item=by_item)
     is_border = np.ones(len(keys) + 1, dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=is_border[1:-1])

@@ -57,7 +57,7 @@ class RecordsDetail:
     rows: list[list[Value]]
 
 
-def item_columns(attributes: Sequence[str]) -> list[Column]:
+def example_columns(attributes: Sequence[str]) -> list[Column]:
     """Describe the columns of example items."""
     return [*keys(ITEM), ITEM_SIZES[1], *(Column(name) for name in attributes)]
 
@@ -66,7 +66,7 @@ def item_heads(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[st
     """Name the columns of example items."""
     parts = [part for breakdowns in found for part in breakdowns.values()]
     examples = [_as_row(example) for part in parts for cell in part.cells for example in cell.examples]
-    drawing = Drawing("", item_columns(attributes), examples)
+    drawing = Drawing("", example_columns(attributes), examples)
     return [head_of(column, drawing) for column in drawing.columns]
 
 
@@ -82,7 +82,7 @@ def describe_cells(found: Breakdown | None, side: str, attributes: Sequence[str]
     other = "actual" if side == IDEAL else "ideal"
     if found is None:
         return DetailPart(f"{verb} none of the common items.", other, [])
-    cells = [_describe_cell(cell, item_columns(attributes)) for cell in found.cells]
+    cells = [_describe_cell(cell, example_columns(attributes)) for cell in found.cells]
     more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
     note = f"{verb} {format_count(found.number, f'{other} cluster')}{more}."
     return DetailPart(note, other, cells)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pointwise.answers.tables import Overall
 from pointwise.columns import Kind
 from pointwise.engines.base import Source
-from pointwise.pages.grids import shorten, write
-from pointwise.pages.sentences import say
+from pointwise.pages.grids import bounded_value, write
+from pointwise.pages.sentences import explain_value
 from pointwise.text.values import (
     format_count,
     format_interval,
@@ -38,7 +38,7 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     """List what was read, and under which policies."""
     options = evaluation.options
     for role, source in evaluation.sources.items():
-        yield role, shorten(name_source(source)).text
+        yield role, bounded_value(name_source(source)).text
     yield "weight of an item", options.weight or ("from the weights table" if "weights" in evaluation.sources else "1")
     outside = {
         "ignore": "are not looked at",
@@ -91,7 +91,7 @@ def headlines(evaluation: Evaluation) -> list[Headline]:
         value, interval = overall.values[metric.name], overall.interval(metric.name)
         ends = format_interval(Kind.METRIC, interval.low, interval.high)
         label = f"{name_interval(interval.confidence)} {ends}" if ends else ""
-        found.append(Headline(metric.name, write(Kind.METRIC, value).text, label, say(metric.name, value)))
+        found.append(Headline(metric.name, write(Kind.METRIC, value).text, label, explain_value(metric.name, value)))
     return found
 
 

@@ -102,7 +102,7 @@ class Grid:
     is_sortable: bool = True  # in the page itself
 
 
-def shorten(value: Any) -> Value:
+def bounded_value(value: Any) -> Value:
     """Write a value of any length in a bounded one."""
     text = format_value(Kind.TEXT, value)
     if len(text) <= MOST_TEXT:
@@ -112,7 +112,7 @@ def shorten(value: Any) -> Value:
 
 def write(kind: Kind, value: Any) -> Value:
     """Write a value as tables do."""
-    return shorten(value) if isinstance(value, str) else Value(format_value(kind, value), _order(value))
+    return bounded_value(value) if isinstance(value, str) else Value(format_value(kind, value), _order(value))
 
 
 def _order(value: Any) -> float | str | None:
@@ -125,7 +125,7 @@ def head_of(column: Column, drawing: Drawing) -> Head:
     """Name a column, with its definition; metrics have theirs from the metric table."""
     is_number = drawing.holds_numbers(column)
     if column.kind in (Kind.KEY, Kind.TEXT):
-        name = column.name.replace("_", " ") if column.name in _OWN_KEYS else shorten(column.name).text
+        name = column.name.replace("_", " ") if column.name in _OWN_KEYS else bounded_value(column.name).text
         return Head(name, is_number=is_number)
     definition = define(column.name) if column.kind is Kind.METRIC else ""
     return Head(column.name.replace("_", " "), definition or _DEFINITIONS.get(column.name, ""), is_number)

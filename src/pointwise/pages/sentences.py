@@ -18,7 +18,7 @@ _WORDS = {
 }
 
 
-def say(metric: str, value: float | None) -> str:
+def explain_value(metric: str, value: float | None) -> str:
     """Say what a value of a metric means; the metric table's summary where there is no sentence for it."""
     if value is None or value != value:  # noqa: PLR0124  # NaN
         return f"{metric} is undefined for every item."

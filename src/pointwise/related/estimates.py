@@ -42,7 +42,7 @@ STANDARD_ERROR = "standard_error"
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RelatedEstimate:
     """A value for all items, with its interval and its standard error; None where it is undefined or unknown."""
 
     value: float | None
@@ -65,7 +65,7 @@ _ROWS = {  # the pointwise metric with the same formula, and numerator and denom
 }
 
 
-def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> dict[str, Estimate]:
+def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> dict[str, RelatedEstimate]:
     """Estimate metrics of other families for all items that a sampled truth stands for.
 
     Metrics that contain false positives are left out where these are invisible.
@@ -86,7 +86,7 @@ def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> 
     (row,) = lifted.to_pylist()
     errors = _standard_errors(sums, metrics, row, evidence)
     return {
-        m.name: Estimate(row[m.name], row[m.name + LOW], row[m.name + HIGH], error)
+        m.name: RelatedEstimate(row[m.name], row[m.name + LOW], row[m.name + HIGH], error)
         for m, error in zip(metrics, errors, strict=True)
     }
 

@@ -152,7 +152,7 @@ class Sums:
         return min(self.ideal.clusters, self.actual.clusters) == 1
 
 
-Result = TypeVar("Result", CellSums, SideSums)
+SumsT = TypeVar("SumsT", CellSums, SideSums)
 
 
 # The terms of the sums are written once, for columns of a table and for arrays.
@@ -285,7 +285,7 @@ def _named(terms: dict[str, Any]) -> Iterable[nw.Expr]:
     return (term.alias(name) for name, term in terms.items())
 
 
-def _sum_up(kind: type[Result], rows: nw.LazyFrame, collect: Collect, **known: Any) -> Result:
+def _sum_up(kind: type[SumsT], rows: nw.LazyFrame, collect: Collect, **known: Any) -> SumsT:
     """Sum the columns that are fields of a kind of sums, except those that are known already."""
     names = [field.name for field in fields(kind) if field.name not in ("clusters", *known)]
     (sums,) = collect(rows.select(nw.len().alias("clusters"), *(nw.col(n).sum() for n in names))).to_pylist()

@@ -42,7 +42,7 @@ from pointwise.inputs.options import CONFIDENCE, Pairs
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
 from pointwise.related.families import RELATED, check_options, definitions, relate
 from pointwise.related.sums import Lacking
-from pointwise.results import as_table
+from pointwise.results import rows_as_table
 
 _ORDER = "_order"
 
@@ -141,7 +141,7 @@ def _tabulate_estimated_variants(
 def _tabulate(
     rows: list[dict[str, Any]], described: tuple[Column, ...], evidence: Evidence, *, confidence: float = CONFIDENCE
 ) -> Related:
-    table = as_table([row | {_ORDER: n} for n, row in enumerate(rows)], [*described, Column(_ORDER)])
+    table = rows_as_table([row | {_ORDER: n} for n, row in enumerate(rows)], [*described, Column(_ORDER)])
     frame = from_rows(table, evidence.engine)
     order = ((_ORDER, False),)
     title = evidence.sample.title("Related metrics")

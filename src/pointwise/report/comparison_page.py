@@ -40,14 +40,14 @@ from pointwise.pages.details import (
     item_heads,
 )
 from pointwise.pages.facts import describe_coverage, describe_inputs
-from pointwise.pages.grids import Grid, Head, Line, Value, define, head_of, make_grid, shorten, write
+from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, define, head_of, make_grid, write
 from pointwise.pages.sentences import without_parameters
 from pointwise.report.evaluation_page import (
     MOST_SLICES,
     SliceSection,
     slice_specs,
 )
-from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
     NOTHING,
@@ -73,7 +73,7 @@ _SHORT = 12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MetricVerdict:
     """What a comparison says of one metric."""
 
     metric: str
@@ -94,7 +94,7 @@ class ComparisonPage:
     warnings: list[str]
     summary: str
     basis: str  # what the values and their intervals are of
-    verdicts: list[Verdict]
+    verdicts: list[MetricVerdict]
     overall: Grid
     differences: Grid | None
     pictures: list[Picture]
@@ -117,9 +117,9 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
     rows = comparison.deltas(**pair).to_dicts()
     verdicts = [_verdict(row, pair, comparison.confidence) for row in rows]
     return ComparisonPage(
-        title=title or f"Is {shorten(experiment).text} better than {shorten(baseline).text}?",
-        experiment=shorten(experiment).text,
-        baseline=shorten(baseline).text,
+        title=title or f"Is {bounded_value(experiment).text} better than {bounded_value(baseline).text}?",
+        experiment=bounded_value(experiment).text,
+        baseline=bounded_value(baseline).text,
         level=format_confidence(1 - comparison.confidence),
         warnings=list(_warnings(comparison, pair)),
         summary=_summary(verdicts, experiment, baseline),
@@ -127,7 +127,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
         verdicts=verdicts,
         overall=_overall(comparison),
         differences=_differences(comparison, baseline) if len(comparison.variants) > _FEW else None,
-        pictures=[draw(chart, numbers) for chart in _variant_charts(comparison)],
+        pictures=[draw_chart(chart, numbers) for chart in _variant_charts(comparison)],
         inputs=list(describe_inputs(comparison[experiment])),
         coverage=list(describe_coverage(comparison[experiment])),
         changes=_changes(comparison, pair),
@@ -153,12 +153,12 @@ def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for name in (pair[BASELINE], pair[EXPERIMENT]):
         for warning in comparison[name].warnings:
-            found.setdefault(without_parameters(warning), []).append(shorten(name).text)
+            found.setdefault(without_parameters(warning), []).append(bounded_value(name).text)
     for warning, names in found.items():
         yield f"{' and '.join(names)}: {warning}"
 
 
-def _verdict(row: Mapping[str, Any], pair: Mapping[str, str], confidence: float) -> Verdict:
+def _verdict(row: Mapping[str, Any], pair: Mapping[str, str], confidence: float) -> MetricVerdict:
     metric, low, high = row[METRIC], row.get(DELTA + LOW), row.get(DELTA + HIGH)
     word = row.get(VERDICT, NOT_CLEAR)
     before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
@@ -167,9 +167,9 @@ def _verdict(row: Mapping[str, Any], pair: Mapping[str, str], confidence: float)
     p, up, down = row.get(P_VALUE), row[UP_CLUSTERS], row[DOWN_CLUSTERS]
     changed = f" {up:,} ideal clusters went up, {down:,} down." if up or down else " No ideal cluster changed."
     chance = "" if p is None or word == TOO_FEW else _say_chance(p)
-    one, other = (shorten(pair[side]).text for side in (EXPERIMENT, BASELINE))
+    one, other = (bounded_value(pair[side]).text for side in (EXPERIMENT, BASELINE))
     sentence = f"{one} has {after}, {other} has {before}.{changed}{chance}"
-    return Verdict(metric, word, format_value(Kind.DELTA, row[DELTA]), interval, sentence)
+    return MetricVerdict(metric, word, format_value(Kind.DELTA, row[DELTA]), interval, sentence)
 
 
 def _say_chance(p: float) -> str:
@@ -183,13 +183,13 @@ def _often(p: float) -> str:
     return "under 0.1%" if p < 0.001 else format_share(p)  # noqa: PLR2004
 
 
-def _summary(verdicts: Sequence[Verdict], experiment: str, baseline: str) -> str:
+def _summary(verdicts: Sequence[MetricVerdict], experiment: str, baseline: str) -> str:
     """Say in a sentence or two on which metrics the experiment is better, worse or not clearly different."""
     names = {
         word: _listed([verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word])
         for word in (BETTER, WORSE, NOT_CLEAR, TOO_FEW, SAME)
     }
-    one, other = shorten(experiment).text, shorten(baseline).text
+    one, other = bounded_value(experiment).text, bounded_value(baseline).text
     said = []
     if names[BETTER]:
         said.append(f"{one} is clearly better than {other} on {names['better']}.")
@@ -229,7 +229,7 @@ def _overall(comparison: Comparison) -> Grid:
 def _differences(comparison: Comparison, baseline: str) -> Grid:
     """Show all variants against one, a row each."""
     table = comparison.deltas(baseline=baseline)
-    caption = f"All variants against {shorten(baseline).text}"
+    caption = f"All variants against {bounded_value(baseline).text}"
     return _pivot("differences", caption, table, [EXPERIMENT], comparison.metrics)
 
 
@@ -279,7 +279,7 @@ def _movers(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
             chart = charts.movers(comparison, metric=metric.name, experiment=pair[EXPERIMENT], baseline=pair[BASELINE])
         except PointwiseError:
             continue  # nothing moved it
-        yield draw(chart, numbers)
+        yield draw_chart(chart, numbers)
 
 
 def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
@@ -290,10 +290,13 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     keys = [row[IDEAL] for row in rows]
     found = [break_down(e.evidence, IDEAL, keys, cells=MOST_CELLS, columns=attributes) for e in (before, after)]
     heads = item_heads(found, attributes)
-    verbs = (f"In {shorten(pair[BASELINE]).text} it lies in", f"In {shorten(pair[EXPERIMENT]).text} it lies in")
+    verbs = (
+        f"In {bounded_value(pair[BASELINE]).text} it lies in",
+        f"In {bounded_value(pair[EXPERIMENT]).text} it lies in",
+    )
     details = [
         ClusterDetail(
-            shorten(key).text,
+            bounded_value(key).text,
             [
                 describe_cells(part.get(key), IDEAL, attributes, verb=verb)
                 for part, verb in zip(found, verbs, strict=True)
@@ -324,7 +327,9 @@ def _slices(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
             table = comparison.by_slice(spec, **pair)
         except PointwiseError:
             continue  # a stored run may lack the column
-        name = shorten(", ".join(table.drawn_keys)).text
+        name = bounded_value(", ".join(table.drawn_keys)).text
         grid = _pivot(f"slices-{number}", f"Slices by {name}", table, table.drawn_keys, comparison.metrics)
-        pictures = [draw(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]]
+        pictures = [
+            draw_chart(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]
+        ]
         yield SliceSection(name, grid, pictures)

@@ -12,14 +12,14 @@ from pointwise.errors import PointwiseError
 from pointwise.pages.details import RecordsDetail
 from pointwise.pages.excerpts import hold
 from pointwise.pages.facts import Headline, name_source
-from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten, write
+from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
 from pointwise.report.evaluation_page import (
     MOST_BARS,
     MOST_SLICES,
     MOST_SLICINGS,
     SliceSection,
 )
-from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
     format_count,
@@ -86,7 +86,7 @@ def describe_diff(diff: Diff, estimates: Estimates | None, *, title: str | None 
         estimates_picture=_draw_estimates(estimates, rows, numbers),
         estimates_note=_say_estimates(estimates),
         changes_note=_say_changes(changes),
-        changes_picture=draw(charts.changes(changes, MOST_BARS), numbers) if changes else None,
+        changes_picture=draw_chart(charts.changes(changes, MOST_BARS), numbers) if changes else None,
         changes=list(_change_grids(changes)),
         lineage=_lineage(diff),
         slices=list(_slices(diff)),
@@ -177,7 +177,7 @@ def _draw_estimates(estimates: Estimates | None, rows: list[dict[str, Any]], num
         subtitle=f"estimates with {name_interval(estimates.confidence)}s",
         confidence=estimates.confidence,
     )
-    return draw(chart, numbers)
+    return draw_chart(chart, numbers)
 
 
 _DRAWN = ("good_split_rate", "bad_split_rate", "good_merge_rate", "bad_merge_rate", "delta_precision")
@@ -248,7 +248,7 @@ def _records(change: Change) -> RecordsDetail | None:
         for item in part.examples
         if (known := change.records.get(item)) is not None
     ]
-    return RecordsDetail(shorten(change.cluster).text, [ITEM, f"{side} cluster", *names], rows)
+    return RecordsDetail(bounded_value(change.cluster).text, [ITEM, f"{side} cluster", *names], rows)
 
 
 def _lineage(diff: Diff) -> Grid:
@@ -265,13 +265,13 @@ def _slices(diff: Diff) -> Iterator[SliceSection]:
         note = f"{len(rows):,} of {total:,} slices, the heaviest first." if total > len(rows) else ""
         drawing = replace(table.drawing(), rows=rows, note=note)
         grid = make_grid(f"slices-{number}", table.title, drawing)
-        yield SliceSection(shorten(", ".join(table.drawn_keys)).text, grid, [])
+        yield SliceSection(bounded_value(", ".join(table.drawn_keys)).text, grid, [])
 
 
 def _describe_inputs(diff: Diff) -> Iterator[tuple[str, str]]:
     for role, source in diff.sources.items():
         is_alone = diff.is_singletons and role.startswith("experiment")
-        yield role, "every item alone" if is_alone else shorten(name_source(source)).text
+        yield role, "every item alone" if is_alone else bounded_value(name_source(source)).text
     yield "weight of an item", diff.options.weight or ("from the weights table" if "weights" in diff.sources else "1")
     yield "items without a cluster", f"unassigned={diff.options.unassigned}"
 

@@ -25,9 +25,9 @@ from pointwise.pages.details import (
 )
 from pointwise.pages.excerpts import costly_clusters, hold
 from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, say_intervals
-from pointwise.pages.grids import Grid, Head, Line, Value, make_grid, shorten, write
+from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
 from pointwise.pages.sentences import say_balance, without_parameters
-from pointwise.report.pictures import Picture, count_pictures, draw
+from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
     format_metric,
@@ -91,14 +91,16 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
         interval_note=say_intervals(overall),
         balance=say_balance(overall.values),
         coverage=list(describe_coverage(evaluation)),
-        coverage_picture=draw(charts.coverage(evaluation), numbers),
+        coverage_picture=draw_chart(charts.coverage(evaluation), numbers),
         mistakes=_mistake_grids(mistakes),
-        mistakes_picture=draw(charts.mistakes(evaluation, MOST_BARS, found=mistakes), numbers) if mistakes else None,
+        mistakes_picture=draw_chart(charts.mistakes(evaluation, MOST_BARS, found=mistakes), numbers)
+        if mistakes
+        else None,
         mistakes_note=_rest_in_words(mistakes),
         slices=list(_slices(evaluation, numbers)),
         pictures=[
-            draw(charts.distribution(evaluation), numbers),
-            draw(charts.clusters(evaluation, side="ideal", limit=_NAMED), numbers),
+            draw_chart(charts.distribution(evaluation), numbers),
+            draw_chart(charts.clusters(evaluation, side="ideal", limit=_NAMED), numbers),
         ],
         clusters=[_clusters(evaluation, IDEAL), _clusters(evaluation, ACTUAL)],
         metrics=list(evaluation.metrics),
@@ -147,7 +149,7 @@ def _records(mistake: Mistake, shown: Shown) -> RecordsDetail | None:
         for part in mistake.largest
         for example in part.records
     ]
-    return RecordsDetail(shorten(mistake.cluster).text, [ITEM, f"{mistake.other} cluster", *shown.columns], rows)
+    return RecordsDetail(bounded_value(mistake.cluster).text, [ITEM, f"{mistake.other} cluster", *shown.columns], rows)
 
 
 def _sentence(mistake: Any) -> str:
@@ -185,7 +187,7 @@ def _slices(evaluation: Evaluation, numbers: Iterator[int]) -> Iterator[SliceSec
         drawing = Drawing(table.title, table.describe(), rows, note)
         grid = make_grid(f"slices-{number}", table.title, drawing, is_searchable=total > _SHORT)
         drawn = [charts.slices(evaluation, table, metric=m.name) for m in evaluation.metrics[:2]]
-        yield SliceSection(shorten(name).text, grid, [draw(chart, numbers) for chart in drawn])
+        yield SliceSection(bounded_value(name).text, grid, [draw_chart(chart, numbers) for chart in drawn])
 
 
 _SHORT = 12
@@ -208,7 +210,9 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     heads = item_heads([found], attributes)
     verb = "It lies in" if side == IDEAL else "Its items come from"
     details = [
-        ClusterDetail(shorten(row[side]).text, [describe_cells(found[row[side]], side, attributes, verb=verb)], heads)
+        ClusterDetail(
+            bounded_value(row[side]).text, [describe_cells(found[row[side]], side, attributes, verb=verb)], heads
+        )
         for row in rows
     ]
     shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"

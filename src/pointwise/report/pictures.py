@@ -35,7 +35,7 @@ class Picture:
     description: str
 
 
-def draw(chart: Any, numbers: Iterator[int]) -> Picture:
+def draw_chart(chart: Any, numbers: Iterator[int]) -> Picture:
     """Draw an Altair chart as SVG.
 
     Args:

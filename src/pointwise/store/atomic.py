@@ -27,7 +27,7 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-Check = Callable[[Path], None]
+ReplaceCheck = Callable[[Path], None]
 """Raises a PointwiseError if what is at a path must not be replaced."""
 
 Remove = Callable[[Path], None]
@@ -46,7 +46,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 @contextmanager
-def whole_folder(path: Path, *, check: Check, remove: Remove) -> Iterator[Path]:
+def whole_folder(path: Path, *, check: ReplaceCheck, remove: Remove) -> Iterator[Path]:
     """Give an empty folder to fill, and put it in place when the filling went well.
 
     Args:
@@ -221,7 +221,7 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _put_in_place(space: Path, place: Path, check: Check) -> None:
+def _put_in_place(space: Path, place: Path, check: ReplaceCheck) -> None:
     (space / _COMPLETE).touch()
     _flush(space)
     try:
@@ -233,14 +233,14 @@ def _put_in_place(space: Path, place: Path, check: Check) -> None:
         _swap(space, place, check)
 
 
-def _check_again(check: Check, found: Path, place: Path) -> None:
+def _check_again(check: ReplaceCheck, found: Path, place: Path) -> None:
     try:
         check(found)
     except PointwiseError as error:
         raise FileExistsError(errno.EEXIST, "Something else was written there meanwhile", str(place)) from error
 
 
-def _swap(space: Path, place: Path, check: Check) -> None:
+def _swap(space: Path, place: Path, check: ReplaceCheck) -> None:
     """Let the new folder and what is at its place change places, unless that turns out to be something else."""
     new = space / _NEW
     try:
@@ -270,7 +270,7 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
 
 
-def _swap_by_renaming(space: Path, place: Path, check: Check) -> None:
+def _swap_by_renaming(space: Path, place: Path, check: ReplaceCheck) -> None:
     """Swap in two steps. If the process dies between them, `recover` takes the second."""
     old = space / _OLD
     place.rename(old)

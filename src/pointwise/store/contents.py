@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from pointwise.engines.files import OpenFile, identity_of, opened
 from pointwise.errors import NotFoundError, RunError
 from pointwise.store.manifest import (
-    Kind,
+    FolderKind,
     Manifest,
     StoredFile,
     UntrustedError,
@@ -40,7 +40,12 @@ class OpenFolder(Generic[M]):
 
 @contextmanager
 def open_folder(
-    folder: Path, kind: Kind, manifest: type[M], *, verify: bool, keep: Callable[[M], Collection[str]] = lambda _: ()
+    folder: Path,
+    kind: FolderKind,
+    manifest: type[M],
+    *,
+    verify: bool,
+    keep: Callable[[M], Collection[str]] = lambda _: (),
 ) -> Iterator[OpenFolder[M]]:
     """Read a manifest, make sure that every file is as it was written, and keep some of them open.
 
@@ -95,7 +100,7 @@ def _compare(file: OpenFile, name: str, facts: StoredFile, *, verify: bool) -> N
         raise UntrustedError(f"is damaged: {name} was changed, its checksum differs.")
 
 
-def steadily(folder: Path, kind: Kind, read: Callable[[], T]) -> T:
+def steadily(folder: Path, kind: FolderKind, read: Callable[[], T]) -> T:
     """Read something from a stored folder, again if it was replaced meanwhile, so that it is of one version.
 
     A folder is replaced as a whole, so that its manifest stays the same file as long as all others do.

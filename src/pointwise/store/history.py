@@ -18,8 +18,7 @@ from pointwise.errors import NotFoundError, PointwiseError, RunError
 from pointwise.inputs.options import check_choice
 from pointwise.store.atomic import has_workspace, recover_inside
 from pointwise.store.contents import open_folder, remove_stored
-from pointwise.store.manifest import DIFF, KINDS, RUN, DiffManifest, EvidenceManifest, RunManifest
-from pointwise.store.manifest import Kind as StoredKind
+from pointwise.store.manifest import DIFF, KINDS, RUN, DiffManifest, EvidenceManifest, FolderKind, RunManifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,10 +33,11 @@ _OTHERS = {
 """What is told beside the metrics, by what is listed."""
 
 
-Stored = Literal["runs", "diffs"]
+HistoryOf = Literal["runs", "diffs"]
+"""Which stored folders a history lists."""
 
 
-def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine | str | None = None) -> MetricTable:
+def history(path: str | os.PathLike[str], *, of: HistoryOf = "runs", engine: Engine | str | None = None) -> MetricTable:
     """List all runs below a folder in the order of their creation, with overall metrics and coverage.
 
     The runs inside of a stored comparison are parts of it and not listed.
@@ -64,7 +64,7 @@ def history(path: str | os.PathLike[str], *, of: Stored = "runs", engine: Engine
     top = as_path(path)
     if not _is_folder(top):
         raise NotFoundError(f"There is no folder {str(top)!r}.")
-    check_choice("of", of, Stored)
+    check_choice("of", of, HistoryOf)
     kind, read = (RUN, _read_run) if of == "runs" else (DIFF, _read_diff)
     rows = [_history_row(folder, top, kind.noun, read) for folder, found in stored_below(top) if found is kind]
     metrics = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
@@ -88,7 +88,7 @@ def _is_folder(path: Path) -> bool:
         raise RunError(f"The folder {str(path)!r} cannot be read: {say_why(error)}.") from error
 
 
-def stored_below(top: Path) -> Iterator[tuple[Path, StoredKind]]:
+def stored_below(top: Path) -> Iterator[tuple[Path, FolderKind]]:
     """Find the stored folders below a folder, with what each is. Links are not followed.
 
     Raises:

@@ -21,7 +21,7 @@ from pointwise.core.confusion import Totals
 from pointwise.core.coverage import Coverage
 from pointwise.engines.files import opened, say_why
 from pointwise.errors import NotFoundError, PointwiseError, RunError
-from pointwise.inputs.options import DiffOn, On, Options
+from pointwise.inputs.options import CompareOn, DiffOn, Options
 from pointwise.store.shapes import ShapeError, read_shape
 from pointwise.text.values import listed
 
@@ -218,7 +218,7 @@ class ComparisonManifest(Manifest):
 
     variants: dict[str, str]
     baseline: str | None
-    on: On
+    on: CompareOn
     notes: tuple[str, ...]
     confidence: float
     manifests: dict[str, StoredFile]
@@ -249,7 +249,7 @@ M = TypeVar("M", bound=Manifest)
 
 
 @dataclass(frozen=True)
-class Kind:
+class FolderKind:
     """A kind of stored folder: how it is called, where its manifest is, and how to look at it."""
 
     manifest: type[Manifest]
@@ -266,9 +266,9 @@ class Kind:
         return f"{self.manifest.kind}.json"
 
 
-RUN = Kind(RunManifest, "load(...)")
-COMPARISON = Kind(ComparisonManifest, "load_comparison(...)")
-DIFF = Kind(DiffManifest, "load_diff(...)")
+RUN = FolderKind(RunManifest, "load(...)")
+COMPARISON = FolderKind(ComparisonManifest, "load_comparison(...)")
+DIFF = FolderKind(DiffManifest, "load_diff(...)")
 KINDS = (COMPARISON, DIFF, RUN)
 
 
@@ -339,7 +339,7 @@ def seal(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def kind_of(folder: Path) -> Kind | None:
+def kind_of(folder: Path) -> FolderKind | None:
     """Tell what kind of stored folder a folder is, by the manifest that it has."""
     return next((kind for kind in KINDS if _is_there(folder / kind.file)), None)
 
@@ -376,7 +376,7 @@ class UntrustedError(Exception):
 
 
 @contextmanager
-def translated_errors(kind: Kind, folder: Path) -> Iterator[None]:
+def translated_errors(kind: FolderKind, folder: Path) -> Iterator[None]:
     """Say which stored folder cannot be read, and why."""
     try:
         yield
@@ -392,7 +392,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _check_kind(folder: Path, wanted: Kind) -> None:
+def _check_kind(folder: Path, wanted: FolderKind) -> None:
     """Make sure that a folder is there and of the right kind."""
     try:
         folder.stat()

@@ -12,7 +12,7 @@ from pointwise.engines.files import as_path, is_address, say_why
 from pointwise.errors import PointwiseError, RunError
 from pointwise.store.atomic import recover, whole_folder
 from pointwise.store.contents import check_nothing_else, remove_stored
-from pointwise.store.manifest import RUN, Kind, kind_of, read_manifest
+from pointwise.store.manifest import RUN, FolderKind, kind_of, read_manifest
 
 
 def find_place(path: str | os.PathLike[str]) -> Path:
@@ -27,7 +27,7 @@ def find_place(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def kind_at(path: str | os.PathLike[str]) -> Kind | None:
+def kind_at(path: str | os.PathLike[str]) -> FolderKind | None:
     """Tell what is stored at a path, if it is the folder of something stored and can be looked into."""
     try:
         return kind_of(find_place(path))
@@ -35,7 +35,7 @@ def kind_at(path: str | os.PathLike[str]) -> Kind | None:
         return None
 
 
-def check_place(path: str | os.PathLike[str], *, overwrite: bool, kind: Kind = RUN) -> None:
+def check_place(path: str | os.PathLike[str], *, overwrite: bool, kind: FolderKind = RUN) -> None:
     """Make sure that something may be stored at a place.
 
     Only what pointwise has stored is ever replaced, and only if there is nothing else in the folder.
@@ -79,7 +79,7 @@ def _is_free(place: Path) -> bool:
 
 
 @contextmanager
-def stored_folder(path: str | os.PathLike[str], kind: Kind, *, overwrite: bool) -> Iterator[Path]:
+def stored_folder(path: str | os.PathLike[str], kind: FolderKind, *, overwrite: bool) -> Iterator[Path]:
     """Give a folder to fill, which appears at its place when it is complete.
 
     Raises:
@@ -92,7 +92,7 @@ def stored_folder(path: str | os.PathLike[str], kind: Kind, *, overwrite: bool) 
 
 
 @contextmanager
-def _translated_errors(path: str | os.PathLike[str], kind: Kind) -> Iterator[None]:
+def _translated_errors(path: str | os.PathLike[str], kind: FolderKind) -> Iterator[None]:
     try:
         yield
     except PointwiseError:

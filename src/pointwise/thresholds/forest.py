@@ -33,7 +33,7 @@ class Forest:
 
     def components_at(self, threshold: float) -> Nodes:
         """Number the components of the links with at least that score."""
-        number = reaching(self.score, threshold)
+        number = count_reaching(self.score, threshold)
         return components(self.left[:number], self.right[:number], self.size)
 
     def sweep(self, thresholds: Sequence[float]) -> Iterator[tuple[float, Nodes, int]]:
@@ -46,14 +46,14 @@ class Forest:
         """
         labels, done = np.arange(self.size, dtype=np.int32), 0
         for threshold in thresholds:
-            number = reaching(self.score, threshold)
+            number = count_reaching(self.score, threshold)
             if number > done:
                 ends = labels[self.left[done:number]], labels[self.right[done:number]]
                 labels, done = components(*ends, self.size - done)[labels], number
             yield threshold, labels, self.size - done  # every link of a forest joins two components
 
 
-def reaching(scores: Floats, threshold: float) -> int:
+def count_reaching(scores: Floats, threshold: float) -> int:
     """Count the scores, greatest first, that reach a threshold."""
     return int(np.searchsorted(-scores, -threshold, side="right"))
 

@@ -31,7 +31,7 @@ Row = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Design:
+class SampleArrays:
     """What every ideal cluster stands for: arrays in the order of the ideal codes."""
 
     expansion: Floats
@@ -63,7 +63,7 @@ class Truth:
     outside: Nodes
     outside_weight: Floats | None = None
     population: Totals | None = None
-    design: Design | None = None
+    design: SampleArrays | None = None
     is_spurious: NDArray[np.bool_] | None = None
     keeps_missing: bool = False
 
@@ -163,7 +163,7 @@ class _SweptCells(Cells):
         return Confusion(tp, ideal, actual, ideal + (actual - tp) + tn, tn, ARRAYS)
 
 
-def score(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
+def score_clusters(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
     """Sum what the clusters at one threshold come to.
 
     Args:
@@ -206,7 +206,7 @@ def _actual_codes(truth: Truth, labels: Nodes) -> tuple[Integers, int]:
     return codes, clusters + (1 if truth.keeps_missing else missing)
 
 
-def _summed(cells: _SweptCells, design: Design | None, metrics: Sequence[Metric]) -> Row:
+def _summed(cells: _SweptCells, design: SampleArrays | None, metrics: Sequence[Metric]) -> Row:
     """Sum metrics and their influences over the ideal clusters."""
     parts = item_metrics(metrics)
     sums = _by_ideal_cluster(cells, parts)
@@ -268,7 +268,7 @@ def _terms(metric: Metric, means: list[float], influences: dict[str, Floats]) ->
         yield (ends[0] - ends[1]) * (0.5 / STEP) * influences[name]
 
 
-def _powers(influence: Floats, design: Design | None) -> Row:
+def _powers(influence: Floats, design: SampleArrays | None) -> Row:
     is_counted = ~np.isnan(influence)
     known, number = influence[is_counted], int(is_counted.sum())
     rest = None if design is None else design.rest[is_counted]

@@ -24,15 +24,15 @@ from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.inputs.graphs import ClusteredLinks, Graph, least_members
 from pointwise.inputs.links import Links, check_threshold, read_links, table_of
-from pointwise.inputs.options import CONFIDENCE, Columns, Missing, Outside, Unassigned
+from pointwise.inputs.options import CONFIDENCE, ColumnNames, Missing, Outside, Unassigned
 from pointwise.inputs.tables import open_source
 from pointwise.labels.codes import Codes
 from pointwise.progress import phase
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric, listed, short
-from pointwise.thresholds.forest import Forest, grow_forest, reaching
-from pointwise.thresholds.scores import Design, Truth, score
+from pointwise.thresholds.forest import Forest, count_reaching, grow_forest
+from pointwise.thresholds.scores import SampleArrays, Truth, score_clusters
 from pointwise.uncertainty.ends import lifting, run
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def sweep(
     *,
     ideal: Any,
     links: Any,
-    left: Columns | None = None,
-    right: Columns | None = None,
+    left: ColumnNames | None = None,
+    right: ColumnNames | None = None,
     score: str | None = None,
     items: Any = None,
     thresholds: int | Sequence[float] = 100,
-    item: Columns | Mapping[str, Columns] | None = None,
-    cluster: Columns | Mapping[str, Columns] | None = None,
+    item: ColumnNames | Mapping[str, ColumnNames] | None = None,
+    cluster: ColumnNames | Mapping[str, ColumnNames] | None = None,
     weight: str | None = None,
     weights: Any = None,
     attributes: Any = None,
@@ -208,8 +208,12 @@ def _sweep(linked: Linked, thresholds: Sequence[float]) -> Sweep:
     phase("sweeping")
     rows = []
     for threshold, labels, clusters in linked.forest.sweep(thresholds):
-        counts = {THRESHOLD: threshold, LINKS: reaching(linked.forest.scores, threshold), ACTUAL_CLUSTERS: clusters}
-        rows.append(counts | score(truth, labels, widest.metrics))
+        counts = {
+            THRESHOLD: threshold,
+            LINKS: count_reaching(linked.forest.scores, threshold),
+            ACTUAL_CLUSTERS: clusters,
+        }
+        rows.append(counts | score_clusters(truth, labels, widest.metrics))
     return Sweep(_tabulate(rows, widest), widest.metrics, linked)
 
 
@@ -256,14 +260,14 @@ def _outside_weights(linked: Linked, widest: Evaluation, outside: Any) -> Any:
     return weights[outside]
 
 
-def _read_design(linked: Linked, clusters: nw.LazyFrame, names: pa.Array) -> Design:
+def _read_design(linked: Linked, clusters: nw.LazyFrame, names: pa.Array) -> SampleArrays:
     import pyarrow.compute as pc
 
     rows = linked.engine.collect(clusters)
     order = pc.index_in(names, value_set=rows[IDEAL].combine_chunks().cast(names.type))
     rows = rows.take(order)
     stratum = rows[STRATUM].combine_chunks().dictionary_encode().indices
-    return Design(np.asarray(rows[EXPANSION]), np.asarray(rows[REST]), np.asarray(stratum).astype(np.int64))
+    return SampleArrays(np.asarray(rows[EXPANSION]), np.asarray(rows[REST]), np.asarray(stratum).astype(np.int64))
 
 
 _COLUMNS = (

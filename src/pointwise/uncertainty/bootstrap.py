@@ -31,7 +31,7 @@ RESAMPLES = 2000
 MOST_CLUSTERS = 1_000_000  # whose sums are held in this process; with more, drawing again tells nothing new
 _CHUNK = 4_000_000  # counts held at a time
 
-Columns = Mapping[str, np.ndarray]
+Arrays = Mapping[str, np.ndarray]
 
 
 def bootstrap_values(
@@ -87,7 +87,7 @@ def shrinkage(
     return {name: own / other if own and other else 1.0 for name, (own, other) in errors.items()}
 
 
-def resample(columns: Columns, resamples: int, seed: int) -> dict[str, np.ndarray]:
+def resample(columns: Arrays, resamples: int, seed: int) -> dict[str, np.ndarray]:
     """Draw as many rows as there are, with replacement, many times; sum each column of every draw."""
     if resamples < 2:  # noqa: PLR2004  # one draw has no spread
         raise UsageError(f"resamples={resamples} are too few: hundreds are needed, thousands are better.")
@@ -103,7 +103,7 @@ def resample(columns: Columns, resamples: int, seed: int) -> dict[str, np.ndarra
     return dict(zip(columns, np.concatenate(parts).T, strict=True))
 
 
-def average_draws(sums: Columns, metrics: Sequence[Metric]) -> dict[str, np.ndarray]:
+def average_draws(sums: Arrays, metrics: Sequence[Metric]) -> dict[str, np.ndarray]:
     """Divide the sums of draws by their weights, and apply the formulas of metrics of means."""
     with np.errstate(invalid="ignore", divide="ignore"):
         means = {m.name: sums[m.name] / sums[defined_weight(m)] for m in item_metrics(metrics)}

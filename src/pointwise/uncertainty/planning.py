@@ -475,7 +475,7 @@ _NORMAL = 1e9  # degrees of freedom
 
 
 @dataclass(frozen=True)
-class Change:
+class FoundDifference:
     """A difference that was found so far.
 
     Args:
@@ -495,7 +495,7 @@ class Change:
 
 def plan_differences(
     influences: nw.LazyFrame,
-    changes: Sequence[Change],
+    changes: Sequence[FoundDifference],
     goal: Difference,
     *,
     sample: Sample,
@@ -524,7 +524,7 @@ def plan_differences(
     return Plan(goal.words(confidence), pilot.clusters, tuple(needs), _say_range(pilot, needs), DELTA)
 
 
-def _need_of_change(change: Change, pilot: Pilot, goal: Difference, confidence: float) -> tuple[Need, float]:
+def _need_of_change(change: FoundDifference, pilot: Pilot, goal: Difference, confidence: float) -> tuple[Need, float]:
     name, error, freedom = change.metric.name, change.error, change.freedom
     if error is None or freedom is None or not change.changed:
         raise UsageError(f"Nothing can be planned for {name}: no ideal cluster changed, or there is only one.")

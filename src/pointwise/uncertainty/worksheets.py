@@ -27,7 +27,7 @@ from pointwise.engines.queries import count, examples, from_rows
 from pointwise.errors import InputError, UsageError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.links import table_of
-from pointwise.inputs.options import Columns, Options, Sampling, has_header
+from pointwise.inputs.options import ColumnNames, Options, Sampling, has_header
 from pointwise.inputs.reading import Inputs, read_clusterings, read_table, with_columns
 from pointwise.inputs.tables import Table, open_source
 from pointwise.results import Result
@@ -37,7 +37,7 @@ from pointwise.text.values import format_count, short
 DESIGN = "sampling_design"
 """The column that says how the items of a worksheet were drawn."""
 
-_KEY, _UNIFORM, _SCORE, _ORDER, _NUMBER = "_key", "_uniform", "_score", "_order", "_number"
+_KEY, _UNIFORM, _SCORE, _NUMBER = "_key", "_uniform", "_score", "_number"
 _OURS = (*RESERVED[:-1], DESIGN)
 
 
@@ -90,8 +90,8 @@ def sample_items(
     actual: Any,
     n: int,
     *,
-    item: Columns | None = None,
-    cluster: Columns | None = None,
+    item: ColumnNames | None = None,
+    cluster: ColumnNames | None = None,
     weight: str | None = None,
     weights: Any = None,
     attributes: Any = None,
