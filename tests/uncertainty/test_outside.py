@@ -52,6 +52,15 @@ def test_tables_say_under_which_assumption_intervals_hold():
     assert "drawn uniformly" not in repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL, intervals=False).overall)
 
 
+def test_nothing_is_said_of_intervals_where_there_are_none(tmp_path):
+    evaluation = pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 1, "b": 2}, metrics="recall")
+    assert all(interval.low is None for interval in evaluation.overall.intervals.values())
+    evaluation.report(tmp_path / "report.html")
+    for said in (repr(evaluation.overall), (tmp_path / "report.html").read_text(encoding="utf-8")):
+        assert "No interval for" in said
+        assert "drawn uniformly" not in said
+
+
 def test_intervals_of_metrics_that_cannot_see_merges_are_named():
     said = " ".join(repr(pw.evaluate(ideal=IDEAL, actual=ACTUAL).overall).split())
     assert "not those of f1, jaccard_distance, because merges with clusters outside the truth" in said

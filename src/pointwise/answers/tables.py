@@ -336,9 +336,14 @@ class Overall(Result):
     def _assumption(self) -> list[str]:
         if self.sample.is_complete:
             return ["The truth is complete, so that values are exact."]
-        if not self.intervals or self.sample.words:
+        if not self.has_intervals or self.sample.words:
             return []
         return [f"The intervals hold for a truth whose ideal clusters were drawn uniformly from all{self.exception}."]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any value has an interval."""
+        return any(interval.low is not None for interval in self.intervals.values())
 
     @property
     def exception(self) -> str:

@@ -99,18 +99,23 @@ def say_intervals(overall: Overall) -> str:
     """Say what the intervals mean, and why some values have none."""
     if not overall.intervals:
         return ""
+    said = [_say_meaning(overall)] if overall.has_intervals or overall.sample.words else []
+    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
+    if lacking:
+        names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
+        said.append(f"No interval for {names}: {reason}.")
+    return " ".join(said)
+
+
+def _say_meaning(overall: Overall) -> str:
+    """Say what the values are of, and how often the intervals hold."""
+    of_all = f"The values are {overall.sample.words}."
+    if not overall.has_intervals:
+        return of_all
     clusters = max(interval.ideal_clusters for interval in overall.intervals.values())
     confidence = next(interval.confidence for interval in overall.intervals.values())
     often = f"In {100 * confidence:.10g} of 100 such samples, the interval holds the value"
     if overall.sample.words:
-        meaning = f"The values are {overall.sample.words}. {often} of all items."
-    else:
-        sample = f"{format_count(clusters, 'ideal cluster')} that were drawn uniformly from all"
-        meaning = (
-            f"The intervals take the truth as {sample}. {often} that a complete truth would give{overall.exception}."
-        )
-    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
-    if not lacking:
-        return meaning
-    names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
-    return f"{meaning} No interval for {names}: {reason}."
+        return f"{of_all} {often} of all items."
+    sample = f"{format_count(clusters, 'ideal cluster')} that were drawn uniformly from all"
+    return f"The intervals take the truth as {sample}. {often} that a complete truth would give{overall.exception}."

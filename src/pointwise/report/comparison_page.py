@@ -209,7 +209,7 @@ def _basis(comparison: Comparison, experiment: str) -> str:
     overall, sample = comparison[experiment].overall, comparison.sample
     if sample.words:
         return f"The values are {sample.words}."
-    if not overall.intervals:
+    if not overall.has_intervals:
         return "The truth is complete, so that every difference is real." if sample.is_complete else ""
     return f"The intervals take the truth as ideal clusters that were drawn uniformly from all{overall.exception}."
 
