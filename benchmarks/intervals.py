@@ -7,8 +7,9 @@ drawn truth count as wrong (`outside="wrong"`), so that over-merging is visible.
 not hold. The laws of sizes, the noise and the seeds are other ones than those that the method was chosen on. One
 population is there to show where intervals fail: in it, only the few largest clusters are torn apart.
 
-Then variants are compared that are equally good: how often does a difference get a verdict that is none? One against one, four
-against one baseline (p-values adjusted after Holm), and in any of several slices (after Benjamini and Hochberg).
+Then variants are compared whose true values are exactly the same: how often does a difference get a verdict that is
+none? One against one, four against one baseline (p-values adjusted after Holm), and in any of several slices (after
+Benjamini and Hochberg).
 
     python benchmarks/intervals.py [--repeats 1000] [--clusters 1000]
 
@@ -168,7 +169,7 @@ def cover_values(law, draw, number, repeats, *, is_designed, label=""):
 
 
 def test_nothing(law, number, repeats):
-    """Count how often equal algorithms are told apart: overall, any of several variants, and in any of many slices."""
+    """Count how often equally good variants are told apart: one of one, any of several, and in any of many slices."""
     generator, engine = np.random.default_rng((SEED, number, 2)), start_engine()
     weight, runs = draw_equal_variants(law)
     drawn, expansions, _ = draw_uniformly(generator, weight, number, repeats)
@@ -231,7 +232,7 @@ def draw(rows, nulls):
     for row in rows:
         shares = " | ".join(f"{row[name]:.1%}" for name in NAMES)
         lines.append(f"| {row['population']} | {row['drawn']} | {row['clusters']:,} | {shares} |")
-    lines += ["", "| equal algorithms told apart | clusters | share of runs |", "|---|---:|---:|"]
+    lines += ["", "| equally good variants told apart | clusters | share of runs |", "|---|---:|---:|"]
     lines += [f"| {row['told apart']} | {row['clusters']:,} | {row['share']:.1%} |" for row in nulls]
     return "\n".join(lines) + "\n"
 

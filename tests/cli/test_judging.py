@@ -162,6 +162,16 @@ def test_lines_of_standard_input_answer_questions(asked):
     assert len(pw.read_judgements(asked / "d" / "questions")) > before
 
 
+def test_the_last_answer_can_be_taken_back(asked):
+    number = len(pw.read_questions(asked / "d" / "questions"))
+    typed = "n\n" * number + "z\ny\n"
+    shown, said = call("judge", "ask", "d", "--judge", "ada", stdin=typed)
+    assert said.count("There is nothing left to ask you: z undo, q quit.") == 2
+    assert shown.count("Do these two belong together?") == number + 1
+    answers = [line.answer for line in pw.read_judgements(asked / "d" / "questions") if line.kind != "derived"]
+    assert answers == ["no"] * (number - 1) + ["yes"]
+
+
 def test_a_terminal_answers_by_single_keys(asked, monkeypatch):
     leader, follower = pty.openpty()
     keys = iter(["Y", "\x1b[A", "z", "z", "n", "m", "c", "u", "s", "\x03"])
@@ -230,6 +240,56 @@ def test_status_tells_who_disagrees(asked):
     assert call_json("judge", "status", "d")["cases"] == []
 
 
+def say(folder, *rows):
+    """Import answers, given as pair, answer and judge."""
+    numbers = {"".join(q.pair): q.number for q in pw.read_questions(folder / "d" / "questions")}
+    lines = [json.dumps({"question": numbers[pair], "answer": a, "judge": j}) + "\n" for pair, a, j in rows]
+    (folder / "said.jsonl").write_text("".join(lines))
+    call("judge", "import", "d", "said.jsonl")
+
+
+def test_what_was_answered_differently_is_decided(asked):
+    say(asked, ("cd", "yes", "ada"), ("cd", "no", "bo"), ("de", "flag", "bo"))
+    assert "pointwise judge adjudicate d" in call("judge", "status", "d")[1]
+    shown, said = call(
+        "judge", "adjudicate", "d", "--judge", "eve", stdin="s\nz\nf\nunsure the photo is lost\nn\nz\nq\n"
+    )
+    assert "2 cases to decide: judges disagree." in shown
+    assert "to decide: flagged as a data error." in shown
+    assert "Cy" in shown, "records are shown"
+    assert "You have no decision to undo." in said
+    assert "'f' is not an answer" in said
+    assert "Undid your last decision." in said
+    assert "1 decision recorded." in shown
+    verdicts = pw.read_judgements(asked / "d" / "questions").verdicts
+    assert [verdicts[pair].is_adjudicated for pair in (("c", "d"), ("d", "e"))] == [False, True]
+    shown, said = call("judge", "adjudicate", "d", "--judge", "eve", stdin="m looked it up\nyes\n")
+    assert "There is nothing to decide." in call("judge", "adjudicate", "d", "--judge", "eve", stdin="")[1]
+    assert "There is nothing to decide" in said
+    answers = pw.read_judgements(asked / "d" / "questions")
+    assert answers.verdicts["c", "d"].answer == "yes"
+    assert [line.note for line in answers if line.judge == "eve"] == ["the photo is lost", "looked it up"]
+    assert len(answers.about(("c", "d"))) == 3, "all answers stay"
+    assert "adjudicate" not in call("judge", "status", "d")[1]
+
+
+def test_contradictory_answers_are_shown_together_and_decided(asked):
+    say(asked, ("ab", "yes", "ada"), ("bc", "yes", "bo"), ("ac", "no", "cy"))
+    shown, said = call("judge", "adjudicate", "d", "--judge", "eve", "--limit", "1", stdin="no\n")
+    assert "3 cases to decide: a and c do not belong together, but a = b = c do." in shown
+    assert [line.split() for line in shown.splitlines() if line.split()[2:3] in (["ada"], ["bo"], ["cy"])] == [
+        ["a", "c", "cy", "no"],
+        ["a", "b", "ada", "yes"],
+        ["b", "c", "bo", "yes"],
+    ]
+    assert "1 decision recorded." in shown
+    assert "nothing to decide" not in said
+    shown, said = call("judge", "adjudicate", "d", "--judge", "eve", stdin="n\n")
+    assert "2 cases to decide" in shown
+    assert "There is nothing to decide" in said
+    assert pw.read_judgements(asked / "d" / "questions").contradictions == ()
+
+
 def test_answers_of_another_diff_are_taken_over(asked):
     answer_by_truth(asked)
     call("diff", "base.csv", "exp.csv", "--save", "e")
@@ -243,6 +303,8 @@ def test_answers_of_another_diff_are_taken_over(asked):
 def test_what_cannot_be_judged_is_refused(folder):
     assert "judge sample" in call("judge", "ask", "d", code=2)[1]
     assert "judge sample" in call("judge", "status", "d", code=2)[1]
+    assert "judge sample" in call("judge", "adjudicate", "d", code=2)[1]
+    assert "stored diff" in call("judge", "adjudicate", "nowhere", code=2)[1]
     assert "people's answers" in call("gate", "d", "--min", "delta_precision=0", code=2)[1]
     assert "no stored diff" in call("judge", "sample", "nowhere", "--n", "3", code=2)[1]
     call("evaluate", "truth.csv", "exp.csv", "--save", "run")
@@ -253,10 +315,12 @@ def test_what_cannot_be_judged_is_refused(folder):
     call("judge", "sample", "d", "--n", "10")
     (folder / "bad.csv").write_text("question,answer\n1,maybe\n")
     assert "line 2" in call("judge", "import", "d", "bad.csv", "--judge", "ada", code=2)[1]
+    assert "name of a judge" in call("judge", "adjudicate", "d", "--judge", "../ada", code=2)[1]
 
 
 @pytest.mark.parametrize(
-    "command", ["diff", *(f"judge {n}" for n in ("sample", "ask", "status", "estimate", "export", "import"))]
+    "command",
+    ["diff", *(f"judge {n}" for n in ("sample", "ask", "adjudicate", "status", "estimate", "export", "import"))],
 )
 def test_every_command_has_help_with_an_example(command):
     text, _ = call(*command.split(), "--help")

@@ -7,6 +7,7 @@ import pytest
 
 import pointwise as pw
 from pointwise.diffs.asking import Turn
+from pointwise.diffs.closure import pair_of
 from pointwise.diffs.facing import Facing, face, in_order
 from pointwise.diffs.judgements import make_judgement, record
 from pointwise.diffs.sitting import Sitting, sit_down
@@ -154,8 +155,21 @@ def test_two_sittings_see_each_other(place):
     assert (decided.kind, decided.question) == ("adjudication", turn.question.number)
     assert bob.cases() == ()
     assert bob.judgements.verdicts[case.pair].answer == "no"
-    assert ada.undo() == decided
+    assert bob.undo_decision() is None
+    assert ada.undo_decision() == decided
     assert len(bob.cases()) == 1
+
+
+def test_answers_and_decisions_are_taken_back_apart(place):
+    ada = sit_down(place, "ada")
+    question = ada.turn().question
+    flagged = ada.answer(question.number, "flag")
+    decided = ada.adjudicate(question.a, question.b, "yes")
+    assert ada.undo() == flagged
+    assert ada.undo() is None
+    assert ada.judgements.verdicts[question.pair].answer == "yes"
+    assert ada.undo_decision() == decided
+    assert ada.judgements.verdicts == {}
 
 
 def test_flags_and_contradictions_are_cases_with_what_is_known(place):
@@ -168,6 +182,9 @@ def test_flags_and_contradictions_are_cases_with_what_is_known(place):
     assert [case.kind for case in cases] == ["flag", "contradiction", "contradiction", "contradiction"]
     assert cases[0].to_dict()["answers"] == [{"judge": "ada", "answer": "flag", "note": "two photos"}]
     assert {case.chain for case in cases[1:]} == {("i0", "i1", "i2")}
+    assert cases[0].pairs == (flagged.pair,)
+    assert {frozenset(case.pairs) for case in cases[1:]} == {frozenset(pair_of(a, b) for a, b, _ in rows)}
+    assert all(case.pairs[0] == case.pair for case in cases)
     sitting.adjudicate("i0", "i2", "yes")
     assert [case.kind for case in sitting.cases()] == ["flag"]
     assert sitting.standing().to_dict()["cases"][0]["question"] == flagged.number

@@ -1,11 +1,12 @@
-"""The interview: questions one after the other, in a terminal by single keys, else by lines of standard input."""
+"""Interviews: questions one after the other, in a terminal by single keys, else by lines of standard input."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pointwise.diffs.sitting import Sitting
 
 ANSWERS: dict[str, Answer] = {"y": "yes", "n": "no", "u": "unsure", "f": "flag"}
+TITLE = "Do these two belong together?"
 SKIP, UNDO, NOTE, CONTEXT, QUIT = "s", "z", "m", "c", "q"
 
 _KEYS = "y yes, n no, u unsure, f wrong data; c context, s skip, z undo, m note, q quit"
@@ -74,6 +76,43 @@ def _read_line() -> Reply:
     return Reply(words.get(word.lower(), word.lower()), note.strip())
 
 
+Action = Callable[[str], bool]
+"""What a key does, given the note that the judge wrote; whether that ends the turn."""
+
+
+def listen(read: Read, actions: Mapping[str, Action], keys: str) -> bool:
+    """Do what the judge's keys say until one of them ends the turn; say whether to go on.
+
+    Args:
+        read: Where replies come from.
+        actions: What the keys do. Notes and quitting are the same everywhere.
+        keys: What to say of the keys to somebody who typed another one.
+    """
+    note = ""
+    while True:
+        reply = read()
+        if reply.key == QUIT:
+            return False
+        if reply.key == NOTE:
+            note = reply.note
+        elif reply.key not in actions:
+            say(f"{reply.key!r} is not an answer: {keys}.")
+        elif actions[reply.key](reply.note or note):
+            return True
+
+
+def end(read: Read, message: str, undo: Action | None) -> bool:
+    """Say that everything is answered; if there is something to undo, offer that, and say whether to go on after it."""
+    if undo is None:
+        say(f"{message}.")
+        return False
+    say(f"{message}: {_LAST_KEYS}.")
+    return listen(read, {UNDO: undo}, _LAST_KEYS)
+
+
+_LAST_KEYS = "z undo, q quit"
+
+
 @dataclass
 class Interview:
     """One judge's sitting. Every answer is on the disk before the next question is shown.
@@ -94,60 +133,58 @@ class Interview:
         while self.limit is None or self.given < self.limit:
             turn = self.sitting.turn()
             if turn.question is None:
-                say("There is nothing left to ask you.")
-                break
-            if not self._ask(turn, turn.question.number):
+                goes_on = end(self.read, "There is nothing left to ask you", self._undo if self.given else None)
+            else:
+                goes_on = self._ask(turn, turn.question.number)
+            if not goes_on:
                 break
         return self.given
 
     def _ask(self, turn: Turn, number: int) -> bool:
         """Ask one question; say whether to go on."""
         put_text(self._draw(turn))
-        note, started = "", time.monotonic()
-        while True:
-            reply = self.read()
-            if reply.key == QUIT:
-                return False
-            if reply.key == NOTE:
-                note = reply.note
-            elif reply.key == CONTEXT:
-                put_text(_draw_context(*self.sitting.open_context(number)))
-            elif reply.key in ANSWERS:
-                taken = round(1000 * (time.monotonic() - started))
-                self.sitting.answer(number, ANSWERS[reply.key], note=reply.note or note, ms=taken)
-                self.given += 1
-                return True
-            elif reply.key == SKIP:
-                self.sitting.skip(number)
-                return True
-            elif reply.key == UNDO:
-                self._undo()
-                return True
-            else:
-                say(f"{reply.key!r} is not an answer: {_KEYS}.")
+        started = time.monotonic()
 
-    def _undo(self) -> None:
+        def answer(note: str, given: Answer) -> bool:
+            self.sitting.answer(number, given, note=note, ms=round(1000 * (time.monotonic() - started)))
+            self.given += 1
+            return True
+
+        def show_context(_: str) -> bool:
+            put_text(_draw_context(*self.sitting.open_context(number)))
+            return False
+
+        def skip(_: str) -> bool:
+            self.sitting.skip(number)
+            return True
+
+        answers = {key: partial(answer, given=given) for key, given in ANSWERS.items()}
+        return listen(self.read, {**answers, CONTEXT: show_context, SKIP: skip, UNDO: self._undo}, _KEYS)
+
+    def _undo(self, _: str) -> bool:
         if self.sitting.undo() is None:
             say("You have no answer to undo.")
-            return
-        self.given -= 1
-        say("Undid your last answer.")
+        else:
+            self.given -= 1
+            say("Undid your last answer.")
+        return True
 
     def _draw(self, turn: Turn) -> str:
         from pointwise.text.terminal import draw_table, wrap
 
-        return f"\n{wrap(f'{self.sitting.standing()}.')}\n\n{draw_table(_lay_out(turn))}"
+        question: Any = turn.question
+        pair = lay_out(turn, (question.a, question.b), _KEYS)
+        return f"\n{wrap(f'{self.sitting.standing()}.')}\n\n{draw_table(pair)}"
 
 
-def _lay_out(turn: Turn) -> Drawing:
-    """Lay two records side by side, in the order that was drawn for this judge."""
+def lay_out(turn: Turn, items: tuple[Any, Any], keys: str) -> Drawing:
+    """Lay two items and what is known of them side by side, in the order that was drawn for this judge."""
     from pointwise.diffs.facing import face, in_order
 
-    question: Any = turn.question
-    rows = [_row("item", *in_order(turn, (question.a, question.b)), mark="")]
+    rows = [_row("item", *in_order(turn, items), mark="")]
     rows += [_row(f.attribute, f.left, f.right, mark=_MARKS[f.mark]) for f in face(turn)]
     columns = [Column(name, Kind.TEXT) for name in _COLUMNS]
-    return Drawing("Do these two belong together?", columns, rows, _KEYS)
+    return Drawing(TITLE, columns, rows, keys)
 
 
 _COLUMNS = ("attribute", "one", "other", "values")

@@ -1,4 +1,4 @@
-"""Commands that have people judge a diff: judge sample, ask, status, estimate, export and import."""
+"""Commands that have people judge a diff: judge sample, ask, adjudicate, status, estimate, export and import."""
 
 from __future__ import annotations
 
@@ -140,6 +140,34 @@ def ask(
     output.put_text(f"{say_given(given)} {sitting.standing()}.")
 
 
+@judge_app.command()
+def adjudicate(
+    diff: options.StoredDiff,
+    *,
+    judge: Judge = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after so many decisions.")
+    ] = None,
+) -> None:
+    """Decide where judges disagree, contradict themselves or found the data wrong. One key per decision.
+
+    A decision wins over all other answers about its pair, which stay on record. Without a terminal, decisions are read
+    line by line.
+
+    \b
+    Example:
+      pointwise judge adjudicate diffs/tuesday
+      pointwise judge adjudicate diffs/tuesday --judge eve
+    """
+    from pointwise.cli.deciding import Deciding, say_decided
+    from pointwise.cli.interview import choose_reader
+    from pointwise.diffs.sitting import sit_down
+
+    sitting = sit_down(diff, _name(judge))
+    given = Deciding(sitting, choose_reader(), limit).run()
+    output.put_text(f"{say_decided(given)} {sitting.standing()}.")
+
+
 def _name(judge: str | None) -> str:
     """Name the judge after who is logged in, unless told otherwise."""
     if judge is not None:
@@ -198,6 +226,8 @@ def status(diff: options.StoredDiff, *, kind: options.FormatOption = Format.tabl
     output.put_result(standing, kind)
     if agreement.judges and not kind.is_csv:
         output.put_text("\n" + output.draw(agreement.drawing(), kind))
+    if standing.cases:
+        output.say(f"Decide what to look at again with pointwise judge adjudicate {diff}.")
 
 
 @judge_app.command()

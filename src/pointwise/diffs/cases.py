@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from pointwise.diffs.closure import ItemPair, pair_of
@@ -46,6 +47,13 @@ class Case:
     question: Question | None = None
     chain: tuple[str, ...] = ()
 
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pair, and those whose answers contradict it."""
+        links = [pair_of(one, other) for one, other in pairwise(self.chain)]
+        ends = [pair_of(self.chain[0], self.chain[-1])] if self.chain else []
+        return tuple(dict.fromkeys([self.pair, *ends, *links]))
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is known by name, without the records."""
         said = [{"judge": a.judge, "answer": a.answer, "note": a.note} for a in self.answers]
@@ -79,7 +87,6 @@ def _find(judgements: Judgements) -> Iterator[_Found]:
 
 def _find_open(judgements: Judgements, contradiction: Contradiction) -> Iterator[_Found]:
     """List the pairs of a contradiction that nobody has decided yet."""
-    links = zip(contradiction.chain, contradiction.chain[1:], strict=False)
-    for pair in (contradiction.pair, *(pair_of(one, other) for one, other in links)):
+    for pair in (contradiction.pair, *(pair_of(one, other) for one, other in pairwise(contradiction.chain))):
         if not judgements.verdicts[pair].is_adjudicated:
             yield "contradiction", pair, str(contradiction), contradiction.chain

@@ -281,9 +281,9 @@ def record(folder: Path, judgements: Iterable[Judgement]) -> None:
         append_lines(place / (judge + _ENDING), texts)
 
 
-def take_back(judgements: Judgements, judge: str) -> Judgement | None:
-    """Make the line that takes back the judge's last answer; None if there is no answer left."""
-    own = judgements.of(judge)
+def take_back(judgements: Judgements, judge: str, *, decision: bool = False) -> Judgement | None:
+    """Make the line that takes back the judge's last answer, or last decision; None if there is none left."""
+    own = [line for line in judgements.of(judge) if (line.kind == ADJUDICATION) is decision]
     if not own:
         return None
     last = own[-1]

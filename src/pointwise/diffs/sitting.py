@@ -134,12 +134,21 @@ class Sitting:
 
     def undo(self) -> Judgement | None:
         """Take back the last answer, so that its question comes next; return it, or None if there is no answer left."""
-        line = take_back(self.judgements, self.judge)
+        undone = self._take_back(decision=False)
+        if undone is not None and undone.question is not None:
+            self.skipped -= {undone.question}
+        return undone
+
+    def undo_decision(self) -> Judgement | None:
+        """Take back the last decision, so that its case is open again; return it, or None if there is none left."""
+        return self._take_back(decision=True)
+
+    def _take_back(self, *, decision: bool) -> Judgement | None:
+        line = take_back(self.judgements, self.judge, decision=decision)
         if line is None:
             return None
         undone = next(one for one in self.judgements.of(self.judge) if one.id == line.replaces)
         record(self.folder, [line])
-        self.skipped -= {undone.question} if undone.question is not None else set()
         return undone
 
     def open_context(self, number: int) -> tuple[Sequence[Record], Sequence[Record]]:
