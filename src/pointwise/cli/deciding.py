@@ -15,7 +15,7 @@ from pointwise.text.values import format_count
 
 if TYPE_CHECKING:
     from pointwise.diffs.cases import Case
-    from pointwise.diffs.closure import Pair
+    from pointwise.diffs.closure import ItemPair
     from pointwise.diffs.judgements import Answer
     from pointwise.diffs.sitting import Sitting
 
@@ -37,7 +37,7 @@ class Deciding:
     read: Read
     limit: int | None = None
     given: int = 0
-    _skipped: set[Pair] = field(default_factory=set)
+    _skipped: set[ItemPair] = field(default_factory=set)
 
     def run(self) -> int:
         """Ask until everything is decided, the limit is reached or the person stops; count the decisions."""

@@ -48,7 +48,7 @@ class Case:
     chain: tuple[str, ...] = ()
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[ItemPair, ...]:
         """The pair, and those whose answers contradict it."""
         links = [pair_of(one, other) for one, other in pairwise(self.chain)]
         ends = [pair_of(self.chain[0], self.chain[-1])] if self.chain else []
