@@ -276,7 +276,7 @@ def test_what_was_answered_differently_is_decided(asked):
 def test_contradictory_answers_are_shown_together_and_decided(asked):
     say(asked, ("ab", "yes", "ada"), ("bc", "yes", "bo"), ("ac", "no", "cy"))
     shown, said = call("judge", "adjudicate", "d", "--judge", "eve", "--limit", "1", stdin="no\n")
-    assert "3 cases to decide: a and c do not belong together, but a = b = c do." in shown
+    assert "3 cases to decide: 'a' and 'c' do not belong together, but 'a' = 'b' = 'c' do." in shown
     assert [line.split() for line in shown.splitlines() if line.split()[2:3] in (["ada"], ["bo"], ["cy"])] == [
         ["a", "c", "cy", "no"],
         ["a", "b", "ada", "yes"],
