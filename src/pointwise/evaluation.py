@@ -38,6 +38,7 @@ from pointwise.inputs.links import table_of
 from pointwise.inputs.options import (
     CONFIDENCE,
     ColumnNames,
+    LayoutName,
     Missing,
     MistakeKind,
     MistakesBy,
@@ -47,7 +48,7 @@ from pointwise.inputs.options import (
     Unassigned,
     as_labels,
 )
-from pointwise.inputs.reading import Inputs, read_attributes, read_inputs
+from pointwise.inputs.reading import Inputs, read_attributes, read_inputs, say_layouts
 from pointwise.progress import phase
 from pointwise.related.table import Related, tabulate_related
 from pointwise.store.manifest import RunManifest
@@ -99,6 +100,7 @@ def evaluate(
     intervals: bool = True,
     confidence: float = CONFIDENCE,
     keep_items: bool = False,
+    layout: LayoutName | Mapping[str, LayoutName] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -151,6 +153,9 @@ def evaluate(
         confidence: How often the intervals should contain the true value.
         keep_items: Whether you will ask for single items (`save`, `by_item`): they are then held from the start.
             Otherwise the clusterings are joined again when items are first asked for, and must not change until then.
+        layout: The tool that wrote the actual clustering: "splink", "dedupe", "zingg", "scikit-learn" (-1 stands for no
+            cluster), "cami" or "conll"; a mapping with the keys "ideal" and "actual" also says it of the truth. Without
+            it, a layout is recognised by its columns. Columns that `item` and `cluster` name always win.
         memory_limit: How much memory the engine may use before it spills to disk, such as "4GB".
         threads: How many cores the engine may use.
         engine: Where to run: "duckdb", "spark" (on the active session) or an engine. By default Spark if one of
@@ -172,9 +177,20 @@ def evaluate(
     chosen, confidence = find_metrics(metrics), check_confidence(confidence)
     plan = read_sampling(sampling, drawn=drawn, population=population, strata=strata)
     labels = as_labels(unassigned_labels)
-    options = Options(
-        item, cluster, weight, as_specs(slices), outside, missing, unassigned, labels, plan, header, as_shown(show)
+    reading = (
+        item,
+        cluster,
+        weight,
+        as_specs(slices),
+        outside,
+        missing,
+        unassigned,
+        labels,
+        plan,
+        header,
+        as_shown(show),
     )
+    options = Options(*reading, layout=layout)
     sources = (table_of(ideal), table_of(actual), weights, attributes)
     chosen_engine = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     phase("reading")
@@ -597,7 +613,8 @@ class Evaluation:
             f"{c.actual_clusters_touched:,} actual, {format_share(c.outside_share)} of their members"
             f"{outside_weight and f' ({outside_weight})'} outside the truth"
         )
-        return [common, clusters, f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"]
+        policies = f"Policies: outside={o.outside}, missing={o.missing}, unassigned={o.unassigned}"
+        return [*say_layouts(self.sources, o), common, clusters, policies]
 
     def _chosen(self, metrics: MetricChoice | None) -> tuple[Metric, ...]:
         if metrics is None:

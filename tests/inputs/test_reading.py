@@ -79,8 +79,7 @@ def test_a_graph_is_refused_with_a_pointer_to_links():
     graph = networkx.Graph([("a", "b"), ("c", "d")])
     with pytest.raises(errors.UsageError, match="Links"):
         pw.evaluate(ideal=graph, actual={"a": 1, "b": 1, "c": 2, "d": 2})
-    links = pw.Links(list(graph.edges), items=list(graph.nodes))
-    assert pw.evaluate(ideal=links, actual={"a": 1, "b": 1, "c": 2, "d": 2}).overall["f1"] == 1
+    assert pw.evaluate(ideal=pw.Links(graph), actual={"a": 1, "b": 1, "c": 2, "d": 2}).overall["f1"] == 1
 
 
 # Tables

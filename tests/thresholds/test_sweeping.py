@@ -212,7 +212,7 @@ def test_the_chart_marks_the_choice(sweep):
         ({"thresholds": 0.5}, "nor a list"),
         ({"thresholds": []}, "names none"),
         ({"thresholds": [math.inf]}, "not a finite number"),
-        ({"links": [("a", "b")]}, "no column 'score'"),
+        ({"links": [("a", "b")]}, "need score="),
         ({"links": [("q", "r", 0.5)]}, "no item in common"),
         ({"missing": "error"}, "missing from the actual clustering"),
         ({"weights": {"a": 1.0}}, "positive finite"),

@@ -62,6 +62,7 @@ def compare(
     threshold: options.Threshold = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    layout: options.Layout = None,
     header: options.Header = True,
     sampling: options.Sampling = None,
     drawn: options.Drawn = None,

@@ -51,6 +51,7 @@ def evaluate(
     threshold: options.Threshold = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    layout: options.Layout = None,
     header: options.Header = True,
     save: Annotated[
         str | None,

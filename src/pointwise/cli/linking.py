@@ -10,6 +10,7 @@ from pointwise.cli import options, output, stdin
 from pointwise.cli.app import app
 from pointwise.cli.live import progress
 from pointwise.cli.options import Format
+from pointwise.columns import CLUSTER, ITEM
 from pointwise.errors import UsageError
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.text.values import format_count
@@ -35,6 +36,7 @@ def cluster(
     items: options.LinkItems = None,
     answer: options.Answer = None,
     contradictions: options.ContradictionsPolicy = "error",
+    layout: options.LinksLayout = None,
     guard_formulas: options.GuardFormulas = False,
 ) -> None:
     """Cluster items by the links between them: a cluster is a connected component.
@@ -48,8 +50,8 @@ def cluster(
       pointwise cluster judged.csv --answer same -o truth.csv
     """
     from pointwise.engines import start_engine
-    from pointwise.engines.queries import from_rows
-    from pointwise.inputs.links import cluster_links
+    from pointwise.engines.base import load_own
+    from pointwise.inputs.links import Links
     from pointwise.results import check_guard, write_frame
 
     if guard_formulas:
@@ -58,7 +60,7 @@ def cluster(
     ends: dict[str, Any] = {"left": options.read_plain(left, "--left"), "right": options.read_plain(right, "--right")}
     with progress("reading", "writing"), stdin.files(links, items) as (pairs, alone):
         engine = start_engine()
-        table = cluster_links(
+        given = Links(
             pairs,
             **ends,
             score=score,
@@ -66,10 +68,15 @@ def cluster(
             items=alone,
             answer=answer,
             contradictions=contradictions,
-            engine=engine,
+            layout=layout,
         )
-        write_frame(from_rows(table, engine), path, engine, guard_formulas=guard_formulas)
-    clusters = len(table["cluster"].unique())
+        opened = given.open(engine, role="links")
+        frame = load_own(opened, (ITEM, CLUSTER))
+        write_frame(frame, path, engine, guard_formulas=guard_formulas)
+        table = engine.collect(frame)
+    if opened.note is not None:
+        output.say(f"{opened.note}.")
+    clusters = len(table[CLUSTER].unique())
     found = f"{format_count(len(table), 'item')} in {format_count(clusters, 'cluster')}"
     output.say(f"Wrote {found} to {path}.")
 
@@ -124,6 +131,7 @@ def sweep(
     strata: options.Strata = None,
     intervals: options.Intervals = True,
     confidence: options.Confidence = CONFIDENCE,
+    layout: options.Layout = None,
     memory_limit: options.MemoryLimit = None,
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
@@ -144,6 +152,7 @@ def sweep(
         stdin.files(ideal, links, weights, items) as (truth, pairs, weighed, alone),
     ):
         settings |= {"weights": weighed, "items": alone, "thresholds": read_thresholds(thresholds)}
+        settings |= {"layout": options.read_choice(layout, ("ideal", "links"))}
         with sweep_links(ideal=truth, links=pairs, **ends, score=score, **settings) as found:
             choice = found.best(best, **options.read_limits(least, "--min"))
             rows, text = found.to_dicts(), repr(found)

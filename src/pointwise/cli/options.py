@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from pointwise.engines import MOST_THREADS, Engine, EngineName, start_spark
 from pointwise.errors import UsageError
-from pointwise.inputs.options import CompareOn, Contradictions, DiffOn, DistanceMissing, Missing, Outside, Pairs
-
-if TYPE_CHECKING:
-    pass
+from pointwise.inputs.options import (
+    CompareOn,
+    Contradictions,
+    DiffOn,
+    DistanceMissing,
+    LayoutName,
+    Missing,
+    Outside,
+    Pairs,
+)
 
 MOST_ROWS = 10**9
 """How many rows can be asked for: more than anybody reads, and few enough for every engine."""
@@ -307,6 +313,29 @@ StoredDiff = Annotated[
     str, typer.Argument(metavar="DIFF", help="A stored diff: the folder that pointwise diff --save made.")
 ]
 
+_TOOLS = ", ".join(get_args(LayoutName))
+
+Layout = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layout",
+        metavar="[TABLE=]TOOL",
+        help=f"What wrote the clustering or the links: {_TOOLS}. With ideal= before it, what wrote the truth.",
+        show_default="recognised by its columns",
+        rich_help_panel=_READING,
+    ),
+]
+LinksLayout = Annotated[
+    LayoutName | None,
+    typer.Option(
+        "--layout",
+        metavar="TOOL",
+        help="What wrote the links: splink or recordlinkage.",
+        show_default="recognised by its columns",
+        rich_help_panel=_READING,
+    ),
+]
+
 _LINKS = "Links: pairs of items instead of clusters"
 
 Left = Annotated[
@@ -401,6 +430,8 @@ def links_from_options(path: Any, side: str, given: Mapping[str, Any]) -> Any:
     for end in ("left", "right"):
         columns = read_columns(given[end])
         chosen[end] = columns.get(side) if isinstance(columns, dict) else columns
+    layout = read_choice(given["layout"])
+    chosen["layout"] = layout.get(side) if isinstance(layout, dict) else layout if side == "actual" else None
     from pointwise.inputs.links import Links  # loads NumPy, which help need not wait for
 
     return Links(path, **chosen)
@@ -494,18 +525,19 @@ def read_limits(given: Sequence[str] | None, option: str) -> dict[str, float]:
     return limits
 
 
-def read_unassigned(given: Sequence[str] | None, tables: Sequence[str] = TABLES) -> Any:
-    """Read `--unassigned` as `evaluate` takes it: one policy, or one by clustering."""
-    policies = read_columns(given, tables)
-    if isinstance(policies, dict):
-        return {side: names[-1] for side, names in policies.items()}
-    return policies
+def read_choice(given: Sequence[str] | None, tables: Sequence[str] = TABLES) -> Any:
+    """Read `--unassigned` or `--layout` as `evaluate` takes it: one choice, or one by clustering."""
+    choices = read_columns(given, tables)
+    if isinstance(choices, dict):
+        return {side: names[-1] for side, names in choices.items()}
+    return choices
 
 
 _BY_TABLE: dict[str, Callable[[Any, Sequence[str]], Any]] = {
     "item": read_columns,
     "cluster": read_columns,
-    "unassigned": read_unassigned,
+    "unassigned": read_choice,
+    "layout": read_choice,
 }
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "weight": _as_given,

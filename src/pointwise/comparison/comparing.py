@@ -23,12 +23,14 @@ from pointwise.inputs.options import (
     CONFIDENCE,
     ColumnNames,
     CompareOn,
+    LayoutName,
     Missing,
     Outside,
     Unassigned,
     check_choice,
     has_header,
 )
+from pointwise.inputs.reading import say_layouts
 from pointwise.inputs.tables import open_source
 from pointwise.store.places import kind_at
 from pointwise.text.values import format_count, format_share, listed, short
@@ -54,6 +56,7 @@ def compare(
     unassigned: Unassigned | Mapping[str, Unassigned] | None = None,
     unassigned_labels: Any = None,
     header: bool | Mapping[str, bool] | None = None,
+    layout: LayoutName | Mapping[str, LayoutName] | None = None,
     sampling: Any = None,
     drawn: int | None = None,
     population: int | Mapping[str, int] | None = None,
@@ -89,6 +92,7 @@ def compare(
         unassigned: As in `evaluate`.
         unassigned_labels: As in `evaluate`.
         header: As in `evaluate`.
+        layout: As in `evaluate`: the tool that wrote the variants.
         sampling: As in `evaluate`: how the truth was drawn. Differences are then estimated for all items.
         drawn: As in `evaluate`.
         population: As in `evaluate`.
@@ -131,6 +135,7 @@ def compare(
         "drawn": drawn,
         "population": population,
         "strata": strata,
+        "layout": layout,
     }
     looking = {
         "attributes": attributes,
@@ -146,7 +151,8 @@ def compare(
     shared = None if _is_all_shared(evaluations, own) else shared_items(evaluations)
     if shared is not None and on == "shared":
         evaluations = {name: restrict(e, shared) for name, e in evaluations.items()}
-    notes = tuple(_notes(own, evaluations, shared, on)) if shared is not None else ()
+    layouts = dict.fromkeys(line for e in evaluations.values() for line in say_layouts(e.sources, e.options))
+    notes = (*layouts, *(_notes(own, evaluations, shared, on) if shared is not None else ()))
     chosen = next(iter(evaluations.values())).metrics
     return Comparison(evaluations, engine, chosen, baseline=baseline, on=on, notes=notes, confidence=confidence)
 

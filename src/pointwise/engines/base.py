@@ -35,10 +35,12 @@ class Labels:
         count: How many there are.
         index: What says which label is which item's: "order" (nothing but their order), "numbers" (an index of
             0, 1, 2, ..., which says the same) or "ids" (an index of another kind).
+        is_fitted: Whether an estimator gave them, so that -1 stands for no cluster.
     """
 
     count: int
     index: Literal["order", "numbers", "ids"] = "order"
+    is_fitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Source:
         files: The files it consists of, if it does.
         labels: What is known of a vector of labels, one per item.
         table: The table itself, if it is an Arrow table in memory, which knows what it lacks.
+        scope: What its ids are local to, if it says so, such as the sample of a binning.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Source:
     files: tuple[Path, ...] = ()
     labels: Labels | None = None
     table: pa.Table | None = None
+    scope: str | None = None
 
 
 def is_surely_full(column: pa.ChunkedArray) -> bool:

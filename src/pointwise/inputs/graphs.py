@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 Nodes = NDArray[np.int32]
 
 
+@dataclass(frozen=True)
 class ClusteredLinks(Source):
-    """A clustering made of links, whose columns are always called `item` and `cluster`."""
+    """A clustering made of links, whose columns are always called `item` and `cluster`.
+
+    Args:
+        note: How the links were read, if that was recognised.
+    """
+
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class Graph:
         score: Of each link, if links have scores.
         is_yes: Whether each link says that its items belong together, if links are answers.
         is_typed: Whether the source tells numbers from text.
+        note: How the links were read, if that was recognised.
     """
 
     name: str
@@ -74,6 +82,7 @@ class Graph:
     score: NDArray[np.float64] | None
     is_yes: NDArray[np.bool_] | None
     is_typed: bool
+    note: str | None = None
 
     @property
     def size(self) -> int:

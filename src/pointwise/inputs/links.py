@@ -26,7 +26,9 @@ from pointwise.errors import (
 )
 from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.options import ColumnNames, Contradictions, check_choice, is_number
+from pointwise.inputs.layouts import Fit, find_links
+from pointwise.inputs.options import ColumnNames, Contradictions, LayoutName, check_choice, is_number
+from pointwise.inputs.pairs import LEFT, RIGHT, SCORE, as_pairs
 from pointwise.inputs.reading import as_number, read_table
 from pointwise.inputs.tables import NUMBER, Openable, Table, open_source, require
 from pointwise.text.values import format_count, listed, short
@@ -34,7 +36,7 @@ from pointwise.text.values import format_count, listed, short
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LEFT, RIGHT, SCORE, ANSWER = "left", "right", "score", "answer"
+ANSWER = "answer"
 YES, NO = ("yes", "true", "1", "match"), ("no", "false", "0", "distinct")
 _PAIR, _TRIPLE = 2, 3
 
@@ -48,7 +50,7 @@ class Links(Openable):
 
     Args:
         table: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
-            answer.
+            answer, a graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
         left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
         right: The same for the other item.
         score: Column with a number that says how sure a link is.
@@ -57,6 +59,8 @@ class Links(Openable):
         answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
         contradictions: What to do if items are linked by a chain of yeses, but a no tells them apart: "error", or
             "drop" to leave their whole component out.
+        layout: The tool that wrote the table, if it is not to be recognised by its columns: "splink" or
+            "recordlinkage".
 
     Examples:
         >>> import pointwise as pw
@@ -73,20 +77,24 @@ class Links(Openable):
     items: Any = None
     answer: str | None = None
     contradictions: Contradictions = "error"
+    layout: LayoutName | None = None
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
         check_choice("contradictions", self.contradictions, Contradictions)
+        if self.layout is not None:
+            check_choice("layout", self.layout, LayoutName)
         if self.answer is not None and (self.score is not None or self.threshold is not None):
             raise UsageError("Links have a score=... with a threshold=..., or an answer=..., not both.")
         if self.threshold is not None:
             check_threshold(self.threshold)
 
-    def open(self, engine: Engine, *, role: str) -> Source:
+    def open(self, engine: Engine, *, role: str) -> ClusteredLinks:
         """Read the links, and return the clustering that they make as a table that was found."""
         graph = read_links(self, engine, role=role)
         opened = engine.read(_cluster(graph, self))
-        return ClusteredLinks(f"links from {graph.name}", opened.columns, opened.load, is_typed=graph.is_typed)
+        name = f"links from {graph.name}"
+        return ClusteredLinks(name, opened.columns, opened.load, is_typed=graph.is_typed, note=graph.note)
 
 
 def table_of(source: Any) -> Any:
@@ -104,6 +112,7 @@ def cluster_links(
     items: Any = None,
     answer: str | None = None,
     contradictions: Contradictions = "error",
+    layout: LayoutName | None = None,
     engine: Engine | str | None = None,
 ) -> pa.Table:
     """Cluster items by the links between them: a cluster is a connected component.
@@ -113,7 +122,7 @@ def cluster_links(
 
     Args:
         links: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
-            answer.
+            answer, a graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
         left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
         right: The same for the other item.
         score: Column with a number that says how sure a link is.
@@ -122,6 +131,8 @@ def cluster_links(
         answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
         contradictions: What to do if items are linked by a chain of yeses, but a no tells them apart: "error", or
             "drop" to leave their whole component out.
+        layout: The tool that wrote the table, if it is not to be recognised by its columns: "splink" or
+            "recordlinkage".
         engine: What reads the links, as in `evaluate`. They are clustered in this process's memory.
 
     Returns:
@@ -136,7 +147,7 @@ def cluster_links(
         >>> pw.cluster_links([(3, 1, 0.9), (4, 3, 0.8), (5, 1, 0.2)], threshold=0.5).to_pydict()
         {'item': [1, 3, 4, 5], 'cluster': [1, 1, 1, 5]}
     """
-    given = Links(links, left, right, score, threshold, items, answer, contradictions)
+    given = Links(links, left, right, score, threshold, items, answer, contradictions, layout)
     chosen = choose_engine(engine, (links, items))
     try:
         return _cluster(read_links(given, chosen), given)
@@ -149,15 +160,27 @@ def _cluster(graph: Graph, links: Links) -> pa.Table:
     return cluster_graph(graph, threshold=links.threshold, contradictions=links.contradictions)
 
 
-def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
-    """Read pairs of items, number the items in the order of their ids, and check what links must hold."""
+def read_links(links: Links, engine: Engine, *, role: str = "links", is_scored: bool = False) -> Graph:
+    """Read pairs of items, number the items in the order of their ids, and check what links must hold.
+
+    Args:
+        links: What the user gave.
+        engine: What reads them.
+        role: What they are for, for messages.
+        is_scored: Whether every link needs a score, also without a threshold to compare it with.
+    """
+    is_scored = is_scored or links.threshold is not None
+    links = _unwrapped(links, is_scored=is_scored)
     source = _open(links, engine, role)
-    is_by_place = links.left is None and links.right is None and not {LEFT, RIGHT} <= set(source.columns)
-    links = _with_columns(links, source, role)
+    fit = _find_layout(links, source, role)
+    is_by_place = (
+        fit is None and links.left is None and links.right is None and not {LEFT, RIGHT} <= set(source.columns)
+    )
+    links = _with_columns(links if fit is None else _laid_out(links, fit), source, role, is_scored=is_scored)
     frame, ends = _ends(links, source, role)
     tables = [Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind) for end, kind in ends.items()]
     if links.items is not None:
-        tables.append(_read_items(links.items, engine, width=len(_names(links.left))))
+        tables.append(_read_items(links.items, engine, links, fit))
     try:
         matched = match_ids(tables)
     except MixedIdsError as error:
@@ -166,10 +189,43 @@ def read_links(links: Links, engine: Engine, *, role: str = "links") -> Graph:
     rows = engine.collect(frame.with_columns(*(nw.col(end).cast(dtype) for end in ends)))
     alone = [engine.collect(table.frame.select(ITEM))[ITEM] for table in matched[len(ends) :]]
     graph = _number_items(rows, alone, source.name, is_typed=all(t.id_kind in ("integer", "text") for t in tables))
+    graph = replace(graph, note=None if fit is None else str(fit))
     if is_by_place and not source.is_typed:
         _check_header(graph, source, role)
     _check(graph, role)
     return graph
+
+
+def _unwrapped(links: Links, *, is_scored: bool) -> Links:
+    """Take a table of pairs out of an object of another library, with the columns that it has."""
+    if is_path(links.table) or is_spark_frame(links.table) or isinstance(links.table, Source):
+        return links
+    pairs = as_pairs(links.table, links.score)
+    if pairs is None:
+        return links
+    is_known = links.score is None and (is_scored or not pairs.is_graph)
+    return replace(
+        links,
+        table=pairs.table,
+        left=pairs.left if links.left is None else links.left,
+        right=pairs.right if links.right is None else links.right,
+        score=pairs.score if is_known else links.score,
+        items=pairs.items if links.items is None else links.items,
+    )
+
+
+def _find_layout(links: Links, source: Source, role: str) -> Fit | None:
+    """Find the layout of a tool's table, unless a user said what the columns are."""
+    if links.left is not None or links.right is not None or links.answer is not None:
+        return None
+    if links.layout is None and {LEFT, RIGHT} <= set(source.columns):
+        return None
+    return find_links(source, links.layout, role)
+
+
+def _laid_out(links: Links, fit: Fit) -> Links:
+    """Take the columns that a layout names; one with scores makes no clusters without a threshold."""
+    return replace(links, left=fit.left, right=fit.right, score=links.score or fit.score)
 
 
 def _check_header(graph: Graph, source: Source, role: str) -> None:
@@ -198,6 +254,8 @@ def _open(links: Links, engine: Engine, role: str) -> Source:
         return open_source(table, engine, role=role)
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "collect_schema") or hasattr(table, "columns"):
         return open_source(table, engine, role=role)
+    if hasattr(table, "as_pyarrow_table"):
+        return open_source(table, engine, role=role)
     if isinstance(table, Mapping) or not isinstance(table, Iterable):
         raise UsageError(f"Cannot read links from a {type(table).__name__}. Give a table or a list of pairs of items.")
     return replace(engine.read(_table_of_pairs(list(table), links, role)), name=f"a {type(table).__name__} of pairs")
@@ -217,10 +275,10 @@ def _table_of_pairs(pairs: list[Any], links: Links, role: str) -> pa.Table:
         raise InputError(f"The {role}: make all item ids integers or all text, and scores numbers. {error}") from error
 
 
-def _with_columns(links: Links, source: Source, role: str) -> Links:
+def _with_columns(links: Links, source: Source, role: str, *, is_scored: bool) -> Links:
     """Find the columns that a user did not name."""
     score = links.score
-    if score is None and links.threshold is not None:
+    if score is None and is_scored:
         if SCORE not in source.columns:
             raise MissingColumnError(
                 f"The {role} ({source.name}) need score=... for the threshold: one of {listed(source.columns)}."
@@ -272,8 +330,8 @@ def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[s
     return frame.select(*selected), kinds
 
 
-def _read_items(items: Any, engine: Engine, *, width: int) -> Any:
-    """Read items without links: a table that has them as `item` or as its only columns, or plain ids."""
+def _read_items(items: Any, engine: Engine, links: Links, fit: Fit | None) -> Any:
+    """Read items without links: plain ids, or a table with `item`, with their columns only, or as a tool has it."""
     is_table = isinstance(items, Source) or is_path(items) or is_spark_frame(items)
     if not is_table and not hasattr(items, "columns") and not hasattr(items, "collect_schema"):
         import pyarrow as pa
@@ -284,8 +342,11 @@ def _read_items(items: Any, engine: Engine, *, width: int) -> Any:
             raise UsageError(f"items=... takes a table or a list of ids, not {short(items)}.")
         items = pa.table({ITEM: as_array(items if hasattr(items, "__array__") else list(items), ITEM)})
     source = open_source(items, engine, role="items")
-    columns = None if ITEM in source.columns or len(source.columns) != width else source.columns
-    return read_table(source, engine, role="items", item=columns, has_clusters=False)
+    known = (fit.item if fit is not None else (), source.columns)
+    width = len(_names(links.left))
+    columns = next((names for names in known if len(names) == width and set(names) <= set(source.columns)), None)
+    item = None if ITEM in source.columns else columns
+    return read_table(source, engine, role="items", item=item, has_clusters=False)
 
 
 def _number_items(rows: pa.Table, alone: list[pa.ChunkedArray], name: str, *, is_typed: bool) -> Graph:

@@ -44,6 +44,9 @@ DistanceMissing = Literal["drop", "singleton"]
 MistakeKind = Literal["over-merge", "under-merge", "outside", "missing", "both"]
 """Which mistakes to list; "both" are over-merges, with those outside the truth, and under-merges."""
 
+LayoutName = Literal["splink", "dedupe", "zingg", "recordlinkage", "scikit-learn", "cami", "conll"]
+"""Tools and formats whose tables are read as they come."""
+
 CONFIDENCE = 0.95
 """How often intervals should contain the true value, unless a user says otherwise."""
 
@@ -124,6 +127,7 @@ class Options:
     header: bool | Mapping[str, bool] = True
     show: tuple[str, ...] | None = None  # columns to show of items; None for the first few of text
     sides: tuple[str, str] = IDEAL_AND_ACTUAL  # what a user calls the two clusterings
+    layout: LayoutName | Mapping[str, LayoutName] | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -142,6 +146,9 @@ class Options:
         per_side = self.unassigned.values() if isinstance(self.unassigned, Mapping) else [self.unassigned]
         for policy in per_side:
             check_choice("unassigned", policy, Unassigned)
+        layouts = self.layout.values() if isinstance(self.layout, Mapping) else [self.layout]
+        for layout in (layout for layout in layouts if layout is not None):
+            check_choice("layout", layout, LayoutName)
 
     def check_tables(self, names: Sequence[str]) -> None:
         """Refuse a setting for a table that there is not, which would be ignored.
@@ -149,12 +156,10 @@ class Options:
         Raises:
             UsageError: The message lists the tables.
         """
-        for parameter in ("item", "cluster", "unassigned", "header"):
+        for parameter in ("item", "cluster", "unassigned", "header", "layout"):
             given = getattr(self, parameter)
-            unknown = next((key for key in given if key not in names), None) if isinstance(given, Mapping) else None
-            if unknown is not None:
-                known = ", ".join(map(repr, names))
-                raise UsageError(f"{parameter}=... says something about {short(unknown)}, which is not one of {known}.")
+            if isinstance(given, Mapping):
+                check_keys(parameter, given, names)
 
     @property
     def has_empty(self) -> bool:
@@ -166,10 +171,28 @@ class Options:
         given: ColumnNames | Mapping[str, ColumnNames] | None = getattr(self, parameter)
         return given.get(side) if isinstance(given, Mapping) else given
 
+    def layout_of(self, side: str) -> LayoutName | None:
+        """Return the layout of one clustering; a single one is that of the clustering that is judged."""
+        if isinstance(self.layout, Mapping):
+            return self.layout.get(side)
+        return None if side == self.sides[0] else self.layout
+
     def unassigned_policy(self, side: str) -> UnassignedPolicy:
         """Return what to do with the unassigned items of one clustering."""
         policy = self.unassigned.get(side, "error") if isinstance(self.unassigned, Mapping) else self.unassigned
         return UnassignedPolicy(policy, self.unassigned_labels)
+
+
+def check_keys(parameter: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse a mapping with a key that is not the name of a table.
+
+    Raises:
+        UsageError: The message lists the names.
+    """
+    unknown = next((key for key in given if key not in names), None)
+    if unknown is not None:
+        known = ", ".join(map(repr, names))
+        raise UsageError(f"{parameter}=... says something about {short(unknown)}, which is not one of {known}.")
 
 
 def check_choice(parameter: str, value: Any, choices: Any) -> None:

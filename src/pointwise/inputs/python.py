@@ -25,16 +25,34 @@ def as_table(source: Any, *, weighs: bool = False) -> tuple[Any, Labels | None]:
     Returns:
         The table, and what is known of labels if the source is a vector of these.
     """
+    if _is_splink_frame(source):
+        return source.as_pyarrow_table(), None
     if _is_table(source):
         return source, None
     if isinstance(source, Mapping):
         _check_memberships(source)
         table = _weights_of if weighs else _table
         return table(list(source.keys()), list(source.values())), None
+    return _table_of_labels(source) or _table_of_parts(source)
+
+
+def _is_splink_frame(source: Any) -> bool:
+    return not is_spark_frame(source) and hasattr(source, "as_pyarrow_table")
+
+
+def _table_of_labels(source: Any) -> tuple[pa.Table, Labels] | None:
+    """Read one label per item from a vector that says so by its type, or from an estimator that was fitted."""
+    if hasattr(source, "labels_"):  # of scikit-learn, or of one of its likes
+        return _table(range(len(source.labels_)), source.labels_), Labels(len(source.labels_), is_fitted=True)
     if _is_pandas_series(source):
         return _table(source.index.to_numpy(), source.array), Labels(len(source), _kind_of_index(source.index))
     if _is_labels(source):
         return _table(range(len(source)), source), Labels(len(source))
+    return None
+
+
+def _table_of_parts(source: Any) -> tuple[pa.Table, Labels | None]:
+    """Read clusters, or labels in a plain list."""
     _check_iterable(source)
     parts = list(source)
     if parts and any(isinstance(part, (str, bytes)) or not isinstance(part, Iterable) for part in parts):
@@ -52,8 +70,8 @@ def _check_iterable(source: Any) -> None:
     kind = type(source).__name__
     if hasattr(source, "nodes") and hasattr(source, "edges"):
         raise UsageError(
-            f"Cannot read a clustering from a {kind}. Its connected components are one: give "
-            "pw.Links(list(graph.edges), items=list(graph.nodes))."
+            f"Cannot read a clustering from a {kind}. Its connected components are one: give pw.Links(graph). Of its "
+            "communities, give the list of sets."
         )
     if hasattr(source, "ndim"):
         raise UsageError(
@@ -79,9 +97,18 @@ def _check_memberships(source: Mapping[Any, Any]) -> None:
 
 
 def _table_of_clusters(clusters: list[Any]) -> pa.Table:
-    members = [list(cluster) for cluster in clusters]
+    members = [list(cluster[0] if _is_scored(cluster) else cluster) for cluster in clusters]
     ids = chain.from_iterable([n] * len(cluster) for n, cluster in enumerate(members))
     return _table(list(chain.from_iterable(members)), list(ids))
+
+
+def _is_scored(cluster: Any) -> bool:
+    """Tell whether a cluster is one of dedupe's partition: its members, and an array with the score of each."""
+    if not isinstance(cluster, tuple) or len(cluster) != 2:  # noqa: PLR2004  # members and scores
+        return False
+    members, scores = cluster
+    is_array = hasattr(scores, "dtype") and hasattr(scores, "ndim")
+    return is_array and scores.ndim == 1 and isinstance(members, (tuple, list)) and len(scores) == len(members)
 
 
 def _table(items: Any, clusters: Any) -> pa.Table:

@@ -15,7 +15,8 @@ from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_repeats, check_tables, say_reserved
 from pointwise.inputs.graphs import ClusteredLinks
 from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
-from pointwise.inputs.options import ColumnNames, DistanceMissing, Options, UnassignedPolicy, has_header
+from pointwise.inputs.layouts import NOISE, find_clusters
+from pointwise.inputs.options import ColumnNames, DistanceMissing, LayoutName, Options, UnassignedPolicy, has_header
 from pointwise.inputs.tables import (
     NUMBER,
     Table,
@@ -23,6 +24,7 @@ from pointwise.inputs.tables import (
     check_header,
     check_labels,
     check_not_pairs,
+    check_scopes,
     cluster_columns,
     item_columns,
     open_source,
@@ -132,6 +134,8 @@ def _open_all(
         for side, source in clusterings.items()
     }
     check_labels(sources)
+    if options.item is None:
+        check_scopes(sources)
     joined = {
         role: open_source(table, engine, role=role, header=has_header(options.header, role))
         for role, table in (("attributes", attributes), ("weights", weights))
@@ -176,7 +180,8 @@ def _read_clusterings(
     for side, source in opened.clusterings.items():
         is_linked = isinstance(source, ClusteredLinks)  # has named its columns itself
         item, cluster = (ITEM, CLUSTER) if is_linked else (options.columns(p, side) for p in ("item", "cluster"))
-        if has_header(options.header, side) and are_by_place(source, item, cluster):
+        layout = None if is_linked else options.layout_of(side)
+        if layout is None and has_header(options.header, side) and are_by_place(source, item, cluster):
             check_not_pairs(source, f"{side} clustering")
             by_place.append(side)
         tables[side] = read_table(
@@ -185,6 +190,7 @@ def _read_clusterings(
             role=f"{side} clustering",
             item=item,
             cluster=cluster,
+            layout=layout,
             has_clusters=True,
             carry=_mentioned(options.slices, source, taken),
             weight=column if source is home else None,
@@ -217,7 +223,10 @@ def read_attributes(engine: Engine, attributes: Any, *, options: Options, source
     """Open a table of attributes for clusterings that were read before."""
     source = open_source(attributes, engine, role="attributes", header=has_header(options.header, "attributes"))
     sides = [(side, f"{side} clustering") for side in options.sides]
-    ids = [item_columns(sources[role], options.columns("item", side), role) for side, role in sides]
+    ids = [
+        item_columns(sources[role], options.columns("item", side), role, layout=options.layout_of(side))
+        for side, role in sides
+    ]
     return _read_joined(engine, source, "attributes", options, ids)
 
 
@@ -254,7 +263,7 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
     counted = check_tables([matched[side] for side in options.sides], engine)
     rows, assigned = dict(zip(options.sides, counted, strict=True)), []
     for side in options.sides:
-        policy = options.unassigned_policy(side)
+        policy = _policy_of(matched[side], side, options)
         if _makes_ids_up(side, options):
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         check_unnamed_labels(matched[side], policy, engine)
@@ -267,11 +276,43 @@ def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> t
     return matched, rows
 
 
+def _policy_of(table: Table, side: str, options: Options) -> UnassignedPolicy:
+    """Return what to do with the unassigned items of a clustering, of which a tool may have told the label."""
+    policy = options.unassigned_policy(side)
+    is_told = options.layout_of(side) == "scikit-learn" or (table.source.labels and table.source.labels.is_fitted)
+    return replace(policy, labels=(NOISE,)) if is_told and not policy.labels else policy
+
+
 def _makes_ids_up(side: str, options: Options) -> bool:
     """Tell whether items that a clustering lacks get clusters there, whose ids must not be taken."""
     if side == options.sides[0]:
         return options.outside == "spurious"
     return options.missing in ("singleton", "wrong")
+
+
+def say_layouts(sources: Mapping[str, Source], options: Options) -> list[str]:
+    """Say in a line each which clusterings were read in the layout of a tool."""
+    found = []
+    for side in options.sides:
+        role = f"{side} clustering"
+        note = _layout_note(sources[role], side, options) if role in sources else None
+        if note is not None:
+            found.append(f"{role.capitalize()}: {note[0].lower()}{note[1:]}")
+    return found
+
+
+def _layout_note(source: Source, side: str, options: Options) -> str | None:
+    if isinstance(source, ClusteredLinks):
+        return source.note
+    if source.labels is not None and source.labels.is_fitted:
+        return f"Read as labels of {source.name.removeprefix('a ')}: {NOISE} stands for no cluster"
+    fit = find_clusters(source, options.layout_of(side), f"{side} clustering")
+    if fit is None:
+        return None
+    item, cluster = (options.columns(parameter, side) for parameter in ("item", "cluster"))
+    if item is not None and cluster is not None:
+        return None
+    return str(replace(fit, item=fit.item if item is None else (), cluster=fit.cluster if cluster is None else ()))
 
 
 def with_columns(table: Table, columns: Sequence[str], engine: Engine, *, like: nw.LazyFrame) -> Table:
@@ -290,6 +331,7 @@ def read_table(
     role: str,
     item: ColumnNames | None,
     cluster: ColumnNames | None = None,
+    layout: LayoutName | None = None,
     has_clusters: bool,
     carry: Sequence[str] = (),
     weight: str | None = None,
@@ -302,13 +344,14 @@ def read_table(
         role: What it is for, for messages.
         item: Column or columns that identify an item; by default `item`, or the first of two columns.
         cluster: The same for clusters.
+        layout: The tool that wrote the table, if the user said so.
         has_clusters: Whether there is a cluster column to look for.
         carry: Further columns to keep as they are.
         weight: A column to keep as the number `weight`.
     """
     opened = open_source(source, engine, role=role)
-    items = item_columns(opened, item, role)
-    clusters = cluster_columns(opened, cluster, role, taken=items) if has_clusters else ()
+    items = item_columns(opened, item, role, layout=layout)
+    clusters = cluster_columns(opened, cluster, role, taken=items, layout=layout) if has_clusters else ()
     for name in (*carry, *([weight] if weight else [])):
         require(opened, name, role)
     ids = (*items, *clusters)

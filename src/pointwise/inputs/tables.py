@@ -17,7 +17,9 @@ from pointwise.engines.base import Engine, Source, is_surely_full
 from pointwise.engines.files import is_path
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import InputError, MissingColumnError, SourceError, UsageError
-from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, ColumnNames
+from pointwise.inputs.dialects import read_dialect
+from pointwise.inputs.layouts import check_unambiguous, find_clusters, find_links
+from pointwise.inputs.options import BASELINE_AND_EXPERIMENT, IDEAL_AND_ACTUAL, ColumnNames, LayoutName
 from pointwise.text.values import MOST_LISTED, listed, short
 
 NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
@@ -84,7 +86,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         return source
     try:
         if is_path(source):
-            return engine.read(source, header=header)
+            return read_dialect(source, engine) or engine.read(source, header=header)
         if isinstance(source, Openable):
             return source.open(engine, role=role)
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
@@ -98,6 +100,23 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         is_name = role == "weights" and isinstance(source, str) and not Path(source).suffix
         hint = f" If {short(source)} is a column to weigh by, say weight={short(source)}." if is_name else ""
         raise type(error)(f"The {role}: {error}{hint}") from error
+
+
+def check_scopes(sources: Mapping[str, Source]) -> None:
+    """Refuse clusterings of different samples, whose ids may be equal without meaning the same.
+
+    Raises:
+        InputError: The message names the samples.
+    """
+    scopes = {side: source.scope for side, source in sources.items() if source.scope is not None}
+    if len(set(scopes.values())) > 1:
+        (one, first), (other, second) = next(
+            pair for pair in combinations(scopes.items(), 2) if pair[0][1] != pair[1][1]
+        )
+        raise InputError(
+            f"The {one} clustering is of the sample {short(first)}, the {other} one of {short(second)}. If their items "
+            "are the same, say so with item='SEQUENCEID'."
+        )
 
 
 def check_labels(sources: Mapping[str, Source]) -> None:
@@ -137,6 +156,10 @@ def check_not_pairs(source: Source, role: str) -> None:
     """
     if ITEM in source.columns or CLUSTER in source.columns:
         return
+    fit = find_links(source, None, role)
+    if fit is not None:
+        threshold = ", threshold=..." if fit.score else ""
+        raise InputError(f"The {role} ({source.name}) looks like {fit.layout.title}: give pw.Links(table{threshold}).")
     for one, other in combinations(source.columns[:MOST_LISTED], 2):
         if _say_pair(one, other):
             raise InputError(
@@ -158,7 +181,8 @@ def _say_pair(one: str, other: str) -> bool:
 
 def are_by_place(source: Source, item: ColumnNames | None, cluster: ColumnNames | None) -> bool:
     """Tell whether columns are chosen by their place, because neither the user nor their names say what they are."""
-    return item is None and cluster is None and not {ITEM, CLUSTER} & set(source.columns)
+    is_named = {ITEM, CLUSTER} & set(source.columns) or find_clusters(source, None, "") is not None
+    return item is None and cluster is None and not is_named
 
 
 def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
@@ -185,25 +209,40 @@ def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
         )
 
 
-def item_columns(source: Source, given: ColumnNames | None, role: str) -> tuple[str, ...]:
-    """Find the columns that identify an item: those given, `item`, or the first of two."""
+def item_columns(
+    source: Source, given: ColumnNames | None, role: str, *, layout: LayoutName | None = None
+) -> tuple[str, ...]:
+    """Find the columns that identify an item: those given, those of a tool's layout, `item`, or the first of two."""
     if given is not None:
         return _given(source, given, role, "item")
+    fit = find_clusters(source, layout, role)
+    if fit is not None and fit.item:
+        if layout is None:
+            check_unambiguous(fit, source, role, "item")
+        return fit.item
     if ITEM in source.columns:
         return (ITEM,)
     others = [c for c in source.columns if c != CLUSTER]
-    if len(source.columns) == 2 and others:  # noqa: PLR2004  # a table of pairs
+    if fit is None and len(source.columns) == 2 and others:  # noqa: PLR2004  # a table of pairs
         return (others[0],)
+    kind = "" if fit is None else f" looks like {fit.layout.title} and"
     raise MissingColumnError(
-        f"The {role} ({source.name}) has no column 'item'. Say which of its columns identifies an item with "
+        f"The {role} ({source.name}){kind} has no column 'item'. Say which of its columns identifies an item with "
         f"item=...: {listed(source.columns)}."
     )
 
 
-def cluster_columns(source: Source, given: ColumnNames | None, role: str, *, taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Find the columns that identify a cluster: those given, `cluster`, or the only one left."""
+def cluster_columns(
+    source: Source, given: ColumnNames | None, role: str, *, taken: tuple[str, ...], layout: LayoutName | None = None
+) -> tuple[str, ...]:
+    """Find the columns that identify a cluster: those given, of a tool's layout, `cluster`, or the only one left."""
     if given is not None:
         return _given(source, given, role, "cluster")
+    fit = find_clusters(source, layout, role)
+    if fit is not None and fit.cluster:
+        if layout is None:
+            check_unambiguous(fit, source, role, "cluster")
+        return fit.cluster
     if CLUSTER in source.columns:
         return (CLUSTER,)
     others = [c for c in source.columns if c not in taken]

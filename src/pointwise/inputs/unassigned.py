@@ -12,6 +12,7 @@ from pointwise.columns import CLUSTER, ITEM, NO_CLUSTER
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, count_each, examples
 from pointwise.errors import InputError, MissingValueError, UsageError
+from pointwise.inputs.layouts import NOISE
 from pointwise.inputs.options import UnassignedPolicy
 from pointwise.inputs.tables import Table
 from pointwise.text.values import format_count, short
@@ -80,20 +81,25 @@ def _as_integer(label: Any) -> int:
     return number
 
 
-NOISE = -1
-"""What many tools call the cluster of items that they gave none."""
-
-
 def check_unnamed_labels(table: Table, policy: UnassignedPolicy, engine: Engine) -> None:
     """Refuse a policy for items without a cluster that would leave the label -1 an ordinary cluster.
+
+    So does one for an array of labels: density clustering gives -1 to noise, which is not a cluster.
 
     Raises:
         UsageError: There are such items, and nobody said which labels stand for no cluster.
     """
-    if policy.policy == "error" or policy.labels:
+    if policy.labels or (policy.policy == "error" and table.source.labels is None):
         return
     is_text = isinstance(table.frame.collect_schema()[CLUSTER], nw.String)
     found = count(table.frame.filter(nw.col(CLUSTER) == (str(NOISE) if is_text else NOISE)), engine)
+    if found and policy.policy == "error":
+        have = f"{format_count(found, 'item')} {'has' if found == 1 else 'have'}"
+        raise UsageError(
+            f"{have} the label {NOISE} in the {table.role} ({table.source.name}), which often stands for no cluster. "
+            f"If it does, say unassigned_labels={NOISE} with unassigned='singleton' (each alone), "
+            "unassigned='one-cluster' or unassigned='drop'. If it is a cluster, say unassigned_labels=[None]."
+        )
     if found:
         raise UsageError(
             f"unassigned={policy.policy!r} is for items without a cluster, and the {table.role} "

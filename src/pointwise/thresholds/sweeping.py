@@ -24,7 +24,7 @@ from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
 from pointwise.inputs.graphs import ClusteredLinks, Graph, least_members
 from pointwise.inputs.links import Links, check_threshold, read_links, table_of
-from pointwise.inputs.options import CONFIDENCE, ColumnNames, Missing, Outside, Unassigned
+from pointwise.inputs.options import CONFIDENCE, ColumnNames, LayoutName, Missing, Outside, Unassigned, check_keys
 from pointwise.inputs.tables import open_source
 from pointwise.labels.codes import Codes
 from pointwise.progress import phase
@@ -73,6 +73,7 @@ def sweep(
     strata: str | None = None,
     intervals: bool = True,
     confidence: float = CONFIDENCE,
+    layout: LayoutName | Mapping[str, LayoutName] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     engine: Engine | str | None = None,
@@ -86,7 +87,7 @@ def sweep(
         links: Pairs of items with a score, as `cluster_links` takes them.
         left: Column, or columns together, with the one item of a link.
         right: The same for the other item.
-        score: Column with the score; by default `score`.
+        score: Column with the score; by default `score`, or what the tool calls it that wrote the links.
         items: Items without any link, each a cluster of its own.
         thresholds: How many, spread evenly over the links that make a difference (quantiles of their scores; fewer if
             scores are equal); or a list of thresholds.
@@ -107,6 +108,8 @@ def sweep(
         strata: As in `evaluate`.
         intervals: Whether to show intervals.
         confidence: How often the intervals should contain the true value.
+        layout: The tool that wrote the links, as in `cluster_links`; a mapping with the keys "ideal" and "links" also
+            says it of the truth.
         memory_limit: As in `evaluate`.
         threads: As in `evaluate`.
         engine: As in `evaluate`. Links and items are swept in this process's memory.
@@ -124,12 +127,14 @@ def sweep(
         0.9
     """
     find_metrics(metrics)
-    given = Links(links, left, right, score or "score", items=items)
+    named = layout if isinstance(layout, Mapping) else {"links": layout}
+    check_keys("layout", named, ("ideal", "links"))
+    given = Links(links, left, right, score, items=items, layout=named.get("links"))
     sources = (table_of(ideal), links, items, weights, attributes)
     chosen = choose_engine(engine, sources, memory_limit=memory_limit, threads=threads)
     try:
         phase("reading")
-        graph = read_links(given, chosen)
+        graph = read_links(given, chosen, is_scored=True)
         forest = grow_forest(graph)
         settings = {
             "ideal": open_source(ideal, chosen, role="ideal clustering"),
@@ -150,6 +155,7 @@ def sweep(
             "strata": strata,
             "intervals": intervals,
             "confidence": confidence,
+            "layout": {"ideal": named["ideal"]} if "ideal" in named else None,
         }
         linked = Linked(graph, forest, settings, chosen)
         return _sweep(linked, choose_thresholds(thresholds, forest))
@@ -197,7 +203,7 @@ class Linked:
         items = self.graph.items
         opened = self.engine.read(pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))}))
         name = f"links from {self.graph.name} at {threshold:g}"
-        actual = ClusteredLinks(name, opened.columns, opened.load, is_typed=self.graph.is_typed)
+        actual = ClusteredLinks(name, opened.columns, opened.load, is_typed=self.graph.is_typed, note=self.graph.note)
         return evaluate(actual=actual, engine=self.engine, **self.settings)
 
 
@@ -461,8 +467,10 @@ class Sweep(Result):
         return len(self.rows)
 
     def drawing(self) -> Drawing:
-        """Say what to show: thresholds over the whole range."""
-        return self._excerpt().drawing()
+        """Say what to show: thresholds over the whole range, and how the links were read."""
+        drawing = self._excerpt().drawing()
+        notes = (note for note in (self.linked.graph.note, drawing.note) if note)
+        return replace(drawing, note="\n".join(notes))
 
     def _excerpt(self, most: int = 10) -> MetricTable:
         """Keep thresholds spread over the whole range, with both ends."""
