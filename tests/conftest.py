@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import socket
@@ -32,6 +33,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ["COLUMNS"] = "120"  # what is printed must not depend on the terminal that the tests run in
+
+# What is imported stays, and small evaluations make few cycles: searching for garbage is time lost.
+gc.set_threshold(50_000, 20, 50)
 
 # What must hold on every engine. Of the other tests, what is special about Spark stands in `test_spark.py`.
 ON_SPARK = (
@@ -133,6 +137,12 @@ def pytest_collection_modifyitems(config, items) -> None:
             (spared.append(item) if item.function in seen else seen.add(item.function))
     config.hook.pytest_deselected(items=spared)
     items[:] = [item for item in items if item not in spared]
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and collected tests out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
