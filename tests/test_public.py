@@ -134,7 +134,7 @@ def test_a_metric_is_given_by_its_name_or_by_itself(ask):
     assert repr(given) == repr(named)
     with pytest.raises(PointwiseError, match="There is no metric 'recal'"):
         ask("recal")
-    with pytest.raises(PointwiseError, match="by its name or by itself, not by 7"):
+    with pytest.raises(PointwiseError, match="by name or as a Metric, not as 7"):
         ask(7)
 
 

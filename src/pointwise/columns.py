@@ -1,8 +1,8 @@
-"""Columns: the names of those that travel between steps and that users see, and what kind of thing each holds.
+"""Columns: the names that steps share and users see, and what kind of value each column holds.
 
-A user's column has another name inside: `inside` encloses any name in one that no column of ours begins with, and that
-every engine takes, whatever the name holds (dots, quotes, capitals, nothing at all). So names cannot meet. Engines
-enclose the names when they load a table, and tables of results release them when they are handed out.
+Internally, a user's column goes by another name: `inside` encodes any name (with dots, quotes or capitals, or empty) as
+one that every engine accepts and that cannot clash with a column of ours. Engines encode the names when they load a
+table, and result tables decode them before they reach the user.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ CLUSTER = "cluster"
 IDEAL = "ideal_cluster"
 ACTUAL = "actual_cluster"
 
-NO_CLUSTER = "<none>"  # what the id of an empty cluster begins with: that of items that a clustering wrongly lacks
+NO_CLUSTER = "<none>"  # prefix of the id of an empty cluster, for items that a clustering wrongly lacks
 
 RESERVED = (ITEM, CLUSTER, IDEAL, ACTUAL, "weight")
-"""Columns of the items themselves. An attribute of the same name would be mixed up with them."""
+"""Columns of the items themselves. An attribute of the same name would clash with them."""
 
 ITEMS = "items"  # a count of items
 WEIGHT = "weight"  # a sum of item weights
@@ -86,24 +86,24 @@ RESULTS = frozenset(
         *(UP_CLUSTERS, DOWN_CLUSTERS, VERDICT, CHANGE, MOVED, *COVERAGE_SHARES),
     }
 )
-"""Columns that tables of results have beside the metrics, so that no metric can be called like them."""
+"""Columns of result tables other than metrics. No metric can have one of these names."""
 
 RESULT_ENDINGS = (UNDEFINED, LOW, HIGH, *(f"_{part}" for part in (VALUE, BASELINE, EXPERIMENT, DELTA, CONTRIBUTION)))
-"""What tables of results put behind a metric's name, so that no metric's name can end in it."""
+"""Suffixes that result tables add to the names of metrics. No metric's name can end in one."""
 
 
 PREFIX = "__pw_"
-"""What the names of a user's columns begin with inside."""
+"""Prefix of the encoded names of users' columns."""
 
 _PLAIN = re.compile(r"[^a-z0-9]")
 _CODED = re.compile(r"_([0-9a-f]+)_")
 
 
 def inside(name: str) -> str:
-    """Enclose the name of a user's column.
+    """Encode the name of a user's column.
 
-    Small letters and digits stay, everything else becomes its number between underscores: engines may take capitals
-    for small letters, and a dot for a path.
+    Lowercase letters and digits stay. Everything else becomes its code point between underscores, because engines may
+    ignore case and take a dot for a path.
 
     Examples:
         >>> inside("geo.Country")
@@ -113,7 +113,7 @@ def inside(name: str) -> str:
 
 
 def given_name(column: str) -> str:
-    """Return the name that a user gave to a column; a name of ours stays as it is.
+    """Return the name that a user gave to a column; our own names stay as they are.
 
     Examples:
         >>> given_name("__pw_geo_2e__43_ountry"), given_name("weight")
@@ -134,8 +134,8 @@ class Kind(StrEnum):
         ['weight', 'share', 'weight']
     """
 
-    KEY = "key"  # says what a row is about; nothing in it means items without a value
-    TEXT = "text"  # written as it stands
+    KEY = "key"  # says what a row is about; null stands for items without a value
+    TEXT = "text"  # written as is
     COUNT = "count"
     WEIGHT = "weight"
     SHARE = "share"
@@ -154,13 +154,13 @@ class Column:
     """A column of a table that people look at.
 
     Args:
-        name: How it is called.
+        name: Its name.
         kind: What it holds.
         low: The column with the lower end of the value's interval, if there is one.
         high: The column with the upper end.
-        is_drawn: Whether a drawing shows it. One that does not is in the data only, which keeps the drawing narrow.
-        is_given: Whether a user has named it, so that it has another name inside.
-        is_spare: Whether a terminal shows it only where there is room enough to break no line.
+        is_drawn: Whether drawings show it. Columns that are only in the data keep drawings narrow.
+        is_given: Whether a user named it, so that its name is encoded internally.
+        is_spare: Whether a terminal shows it only if it fits without breaking lines.
 
     Examples:
         >>> import pointwise as pw
@@ -179,7 +179,7 @@ class Column:
 
     @property
     def own(self) -> str:
-        """What a frame calls it before it is handed out."""
+        """Its name in frames, before results reach the user."""
         return inside(self.name) if self.is_given else self.name
 
 

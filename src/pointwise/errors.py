@@ -6,17 +6,14 @@ PointwiseError
 ├── InputError (ValueError)            something is wrong with the data given
 │   ├── SourceError                    a file or table cannot be read
 │   │   └── MissingColumnError         a table lacks a column
-│   ├── RepeatedItemError              an item stands in one clustering twice
-│   ├── MissingValueError              an item or a cluster has no id
-│   ├── IdTypeError                    ids of a kind that cannot identify anything
-│   ├── WeightError                    a weight that is not a positive number
-│   ├── ContradictionError             answers put items together and tell them apart
-│   └── NoCommonItemsError             the two clusterings share no item
-├── NotFoundError (KeyError)           no such item, cluster, run
-├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
-├── OutputError (OSError)              a file cannot be written
-├── MissingExtraError (ImportError)    an optional package is not installed
-└── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
+│   ├── RepeatedItemError              a clustering lists an item twice │   ├── MissingValueError              an item
+or a cluster has no id │   ├── IdTypeError                    ids of a kind that cannot identify anything │   ├──
+WeightError                    a weight that is not a positive number │   ├── ContradictionError             answers
+contradict each other │   └── NoCommonItemsError             the two clusterings share no item ├── NotFoundError
+(KeyError)           no such item, cluster, run ├── RunError (OSError)                 a stored run cannot be written,
+or what is stored cannot be trusted ├── OutputError (OSError)              a file cannot be written ├──
+MissingExtraError (ImportError)    an optional package is not installed └── EngineError (RuntimeError)         the
+engine gave up: memory, disk, an internal error
 """
 
 from typing import Any
@@ -56,7 +53,7 @@ class MissingColumnError(SourceError):
 
 
 class RepeatedItemError(InputError):
-    """An item stands in one clustering more than once."""
+    """A clustering lists an item more than once."""
 
 
 class MissingValueError(InputError):
@@ -72,11 +69,11 @@ class WeightError(InputError):
 
 
 class ContradictionError(InputError):
-    """Answers put items together and tell them apart.
+    """Answers contradict each other.
 
     Args:
-        message: What to know about it.
-        contradictions: All of them, each with its `left` and `right` item and the `path` between them.
+        message: What is wrong and what to do.
+        contradictions: All of them, as `Contradiction` objects.
     """
 
     def __init__(self, message: str, contradictions: tuple[Any, ...] = ()) -> None:

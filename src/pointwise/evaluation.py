@@ -124,11 +124,12 @@ def evaluate(
         slices: Columns or conditions to slice by; `by_slice()` shows them.
         show: Columns of the attributes to show beside the ids of items wherever some are listed; by default the first
             few that hold text. An empty list shows none.
-        metrics: The metrics to show, by name or as they are; by default precision, recall, f1 and jaccard_distance.
-        outside: What members of an actual cluster that the truth does not list mean: nothing ("ignore", as in
-            the paper); that the cluster is wrong to hold them ("wrong"; the truth clusters are complete); or that they
-            should not exist at all ("spurious"; the truth lists every item): then each counts as an item, too, with an
-            empty ideal cluster, so that its precision is 0 and its recall undefined.
+        metrics: The metrics to show, by name or as `Metric` objects; by default precision, recall, f1 and
+            jaccard_distance.
+        outside: How to treat members of actual clusters that the truth does not list: ignore them ("ignore", as in the
+            paper); count them as wrong where they are ("wrong"; the truth clusters are complete); or count them as
+            items that should not exist ("spurious"; the truth lists every item): each then has an empty ideal cluster,
+            so that its precision is 0 and its recall undefined.
         missing: What happens to ideal items that the actual clustering lacks: left out ("drop", as in the
             paper), each alone in an actual cluster ("singleton"), each in an empty one, so that its recall is 0 and
             its precision undefined ("wrong"), or an error ("error").
@@ -138,21 +139,20 @@ def evaluate(
         header: Whether CSV files begin with the names of their columns; a mapping as for `item` where the tables
             differ. Without names, columns are called `column1`, `column2` and so on.
         sampling: How the ideal clusters of the truth were drawn, to estimate values for all items of the actual
-            clustering: "clusters" (each was as likely as any other), "items" (items were drawn, and their whole
+            clustering: "clusters" (all were equally likely), "items" (items were drawn, and their whole
             clusters labelled), a column of the truth or a table (of ideal clusters or items) with the `probability`
-            of each ideal cluster to be in the truth; or "complete" (the truth is everything: no intervals). A labelled
-            worksheet of `sample_items` says so itself. Without all that, values are those of the truth itself, and the
-            intervals hold for clusters drawn uniformly.
+            that each ideal cluster is in the truth; or "complete" (the truth is everything: no intervals). A labelled
+            worksheet from `sample_items` carries this information itself. By default, values describe the truth itself,
+            and the intervals assume clusters drawn uniformly.
         drawn: Number of items drawn, for exact probabilities with sampling="items".
         population: With sampling="items" the number of items that were drawn from, by default those of the actual
             clustering; with "clusters" the number of ideal clusters, which makes intervals narrower if the truth has
             many of them; with strata a mapping from stratum to number of ideal clusters.
-        strata: Column of the truth within whose values ideal clusters were drawn by themselves.
-        intervals: Whether the overall metrics and the slices show intervals. They never cost anything before
-            they are shown.
+        strata: Column of the truth; ideal clusters were drawn separately for each of its values.
+        intervals: Whether the overall metrics and the slices show intervals. They are computed only when shown.
         confidence: How often the intervals should contain the true value.
-        keep_items: Whether you will ask for single items (`save`, `by_item`): they are then held from the start.
-            Otherwise the clusterings are joined again when items are first asked for, and must not change until then.
+        keep_items: Whether you will need single items (`save`, `by_item`), so that they are held from the start.
+            Otherwise the clusterings are joined again when items are first needed, and must not change until then.
         layout: The tool that wrote the actual clustering: "splink", "dedupe", "zingg", "scikit-learn" (-1 stands for no
             cluster), "cami" or "conll"; a mapping with the keys "ideal" and "actual" also says it of the truth. Without
             it, a layout is recognised by its columns. Columns that `item` and `cluster` name always win.
@@ -207,7 +207,7 @@ def evaluate(
 
 @contextmanager
 def _closed_on_failure(engine: Engine, given: Engine | str | None) -> Iterator[None]:
-    """Close an engine that was started here if nobody gets to hold what it computed."""
+    """Close an engine that was started here if an error keeps its results from the user."""
     try:
         yield
     except BaseException:
@@ -217,14 +217,14 @@ def _closed_on_failure(engine: Engine, given: Engine | str | None) -> Iterator[N
 
 
 def as_specs(slices: Any) -> tuple[Any, ...]:
-    """List the slices that a user gives, who may give a single one as it is."""
+    """Return slices as a list; a user may give a single one."""
     if isinstance(slices, (str, nw.Expr)):
         return (slices,)
     return tuple(slices or ())
 
 
 def as_shown(columns: ColumnNames | None) -> tuple[str, ...] | None:
-    """List the columns that a user wants shown, who may give a single one as it is."""
+    """Return the columns to show as a list; a user may give a single one."""
     if columns is None:
         return None
     return (columns,) if isinstance(columns, str) else tuple(columns)
@@ -268,7 +268,7 @@ def evaluate_inputs(
 class Evaluation:
     """The evaluation of an actual clustering against an ideal one.
 
-    `evaluate` makes it. Tables are computed when they are looked at.
+    Made by `evaluate`. Tables are computed when they are looked at.
 
     Args:
         evidence: The common items and their cells.
@@ -316,7 +316,7 @@ class Evaluation:
         return self.options.outside != "ignore" or not self.coverage.outside_items
 
     def _find_least(self) -> dict[str, float]:
-        """Say how low precision is if all members outside the truth are wrong, where these are many and ignored."""
+        """Say how low precision would be if all members outside the truth were wrong, if many of them are ignored."""
         if self.options.outside != "ignore" or not _hides_much(self.coverage, self.options):
             return {}
         least = self.coverage.least_precision
@@ -333,7 +333,7 @@ class Evaluation:
 
     @property
     def shown(self) -> Shown:
-        """What is shown beside the ids of items: the columns that were asked for, as far as they are known."""
+        """The columns shown beside the ids of items: those requested, as far as they exist."""
         asked = self.options.show
         if asked is None:
             return choose_shown(self.evidence, None)
@@ -352,7 +352,7 @@ class Evaluation:
         return find_records(self.evidence, items, self.show_columns(show))
 
     def show_columns(self, show: ColumnNames | None) -> Shown:
-        """Choose what to show of items: what is asked for now, or else what the evaluation shows."""
+        """Choose which columns of items to show: those requested now, or else those of the evaluation."""
         return self.shown if show is None else choose_shown(self.evidence, as_shown(show))
 
     def by_ideal_cluster(self, *, metrics: MetricChoice | None = None) -> MetricTable:
@@ -366,22 +366,22 @@ class Evaluation:
     def by_item(self, *, metrics: MetricChoice | None = None) -> MetricTable:
         """List every common item with its confusion matrix and metrics.
 
-        The rows hold the columns that `show` asks for; without it, only a drawing shows some.
+        Rows contain the columns in `show`; without it, only drawings show some.
         """
         return attach_records(tabulate_items(self.evidence, self._chosen(metrics)), self.evidence, self.shown)
 
     def by_slice(self, *slices: Any, metrics: MetricChoice | None = None, intervals: bool | None = None) -> MetricTable:
-        """Average the metrics over slices of items. The clusters are not cut at a slice's border.
+        """Average the metrics over slices of items. Clusters are not cut at the borders of slices.
 
         Args:
             slices: A column; several columns crossed, as a tuple or as "country,year"; a condition as text, such
                 as "year >= 2015", or as a narwhals expression; a (name, expression) pair; or a built-in slice:
-                "ideal_cluster_size", "actual_cluster_size". Several slices stand below one another. Without any,
-                the slices given to `evaluate`. A row says which slicing it belongs to (`slice`) and which slice of it
-                it is (`value`, as text); the values themselves are in columns of their own.
+                "ideal_cluster_size", "actual_cluster_size". Several slicings are stacked. Without any, the slices given
+                to `evaluate`. A row says which slicing it belongs to (`slice`) and which slice of it it is (`value`, as
+                text); the values themselves are in columns of their own.
             metrics: Names of metrics; by default those of the evaluation.
             intervals: Whether to add the ends of every metric's interval (`<metric>_low`, `<metric>_high`) and the
-                number of ideal clusters behind it; by default as `evaluate` was told.
+                number of ideal clusters behind it; by default as in `evaluate`.
         """
         intervals = self.shows_intervals if intervals is None else intervals
         specs = slices or self.options.slices
@@ -453,7 +453,7 @@ class Evaluation:
         Args:
             limit: How many to list.
             kind: "over-merge", "under-merge", "both"; "outside": the over-merges with members that the truth does
-                not list; or "missing": the items that the actual clustering lacks, where that is wrong.
+                not list; or "missing": the items that the actual clustering lacks, where they count as wrong.
             by: What a mistake is: an actual cluster that merges or an ideal cluster that was split ("cluster"), or two
                 parts of such a cluster ("pair").
             show: What to show of the examples, as in `evaluate`.
@@ -464,14 +464,14 @@ class Evaluation:
         """List the metrics of other families, from the same cells: pairs, B-cubed, F-measure, V-measure, purity.
 
         Averages over items (B-cubed, element similarity) follow the policies; the others are of the common items, and
-        members outside the truth do not count in them. Where it is known how the truth was drawn, those of pairs and
-        B-cubed are estimated for all items, with standard errors and intervals, and the others are left out, because a
-        sample of clusters does not tell them.
+        members outside the truth do not count in them. If it is known how the truth was drawn, pair and B-cubed metrics
+        are estimated for all items, with standard errors and intervals. The others are left out, because a sample of
+        clusters does not determine them.
 
         Args:
             beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
-            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many
-                as if every item were there as often as its weight says ("replication").
+            pairs: What a pair of items counts: one ("counts"), the product of its weights ("product"), or as many as if
+                each item were repeated as often as its weight says ("replication").
         """
         return tabulate_related(self.evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
@@ -481,7 +481,7 @@ class Evaluation:
         Args:
             attributes: A table of items and what is known about them, of any kind that `evaluate` reads.
             item: Its column or columns that identify an item; by default as in the other tables.
-            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
+            verify: Whether to check that it contains some of the items, which takes a pass over all of them.
         """
         options = self.options if item is None else replace(self.options, item={"attributes": item})
         table = read_attributes(self.evidence.engine, attributes, options=options, sources=self.sources)
@@ -497,8 +497,8 @@ class Evaluation:
         Args:
             path: The folder to make.
             overwrite: Whether to replace a run that already exists.
-            keep: Whether to store what is shown of items (`show=`) with them. It may be personal, so that nothing but
-                the columns that slices need is stored otherwise; `with_attributes` brings the others back.
+            keep: Whether to also store the columns shown beside items (`show=`). They may be personal data, so by
+                default only the columns that slices need are stored; `with_attributes` brings the others back.
 
         Returns:
             The path.
@@ -511,12 +511,12 @@ class Evaluation:
     def bootstrap(
         self, *, metrics: MetricChoice | None = None, resamples: int = RESAMPLES, seed: int = 0
     ) -> dict[str, Interval]:
-        """Return intervals of the overall metrics by drawing the ideal clusters, at most a million, again and again.
+        """Bootstrap intervals of the overall metrics by resampling the ideal clusters, of which at most a million.
 
         Args:
             metrics: Names of metrics; by default those of the evaluation.
-            resamples: How often to draw.
-            seed: Where the random numbers start; the same seed gives the same intervals.
+            resamples: How many resamples to draw.
+            seed: Seed of the random numbers; the same seed gives the same intervals.
         """
         chosen = self._chosen(metrics)
         return bootstrap_values(self.evidence, chosen, resamples=resamples, seed=seed, confidence=self.confidence)
@@ -529,15 +529,15 @@ class Evaluation:
         bound: float | None = None,
         confidence: float | None = None,
     ) -> Plan:
-        """Say how many ideal clusters the truth needs for intervals as narrow as wanted.
+        """Estimate how many ideal clusters to label for intervals of a given width.
 
-        What was labelled so far tells how far clusters vary. The fewer they are, the wider is the range beside each
-        number; a pilot of fifty says little more than an order of magnitude.
+        The clusters labelled so far show how much clusters vary. The fewer there are, the wider the range beside each
+        number; a pilot of fifty gives little more than an order of magnitude.
 
         Args:
             metrics: Names of metrics; by default those of the evaluation.
-            half_width: How wide the intervals may be, to either side on average.
-            bound: Instead of it, a value that the intervals should exclude, such as a precision of 0.95.
+            half_width: How far the intervals may extend to either side, on average.
+            bound: Instead of a half-width, a value that the intervals should exclude, such as a precision of 0.95.
             confidence: How often the intervals should contain the true value; by default as in the evaluation.
         """
         sampling = self.options.sampling
@@ -557,7 +557,7 @@ class Evaluation:
         return EvaluationPlots(self)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write one HTML file that tells how good the clustering is, where it is wrong and for whom.
+        """Write one HTML file that shows how good the clustering is, where it is wrong and for whom.
 
         The file loads nothing from a network, and its size is bounded. Needs the extra `report`.
 
@@ -578,7 +578,7 @@ class Evaluation:
         return [*_coverage_warnings(self.coverage, self.overall, self.options), *_undefined_warnings(self.overall)]
 
     def close(self) -> None:
-        """Let go of what the engine holds for this evaluation, which cannot be used any more."""
+        """Release what the engine holds for this evaluation, which cannot be used afterwards."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -632,7 +632,7 @@ def load(
     threads: int | None = None,
     engine: Engine | str | None = None,
 ) -> Evaluation:
-    """Load a stored run. It answers everything that the evaluation did when it was saved.
+    """Load a stored run. It answers everything that the saved evaluation did.
 
     Args:
         path: The folder that `Evaluation.save` made.
@@ -644,7 +644,7 @@ def load(
 
     Raises:
         NotFoundError: There is no such folder.
-        RunError: It is not a whole run, or one that only a newer pointwise can read.
+        RunError: The run is incomplete, or only a newer pointwise can read it.
 
     Examples:
         >>> import pointwise as pw
@@ -715,12 +715,12 @@ def _decisive(items: float, weight: float | None) -> float:
 
 
 def _weight_in_words(items: float, weight: float | None) -> str:
-    """Say a share of the weight where that of the items does not say it already."""
+    """Write the share of the weight, unless it is about that of the items."""
     return f"{format_share(weight)} of the weight" if weight is not None and says_more(items, weight) else ""
 
 
 def _both_in_words(what: str, items: float, weight: float | None, verbs: tuple[str, str]) -> str:
-    """Begin a sentence with a share of some items, or of their weight; the verbs are for these."""
+    """Begin a sentence with a share of some items, or of their weight; the verbs agree with these."""
     by_weight = _weight_in_words(items, weight)
     if by_weight:
         return f"{by_weight} of the {what} ({format_share(items)} of them) {verbs[1]}"
@@ -740,5 +740,5 @@ def _say_range(coverage: Coverage, overall: Overall) -> str:
 
 def _undefined_warnings(overall: Overall) -> Iterator[str]:
     for name, share in overall.undefined.items():
-        if share and not find_metric(name).is_total:  # otherwise because the policies want it so
+        if share and not find_metric(name).is_total:  # the others are undefined by policy
             yield f"{name} is undefined for {format_share(share)} of the weight, which its average leaves out."

@@ -41,8 +41,8 @@ class Check:
         limit: What the rule allows.
         value: What was found; None where a metric is undefined.
         baseline: What the baseline has, for "max-drop".
-        held: Whether the value keeps to the limit. An undefined value does not. Of an estimate, the end of its
-            interval that is nearer to the limit must keep to it.
+        held: Whether the value is within the limit. An undefined value is not. For an estimate, the end of its interval
+            nearer to the limit must be within it.
         low: Lower end of the interval of an estimate.
         high: Upper end.
 
@@ -146,14 +146,14 @@ def gate(
         evaluation: What to check, live or loaded.
         minimum: The least value allowed, by metric.
         maximum: The greatest value allowed, by metric.
-        slices: Slices in which the same must hold. Of a condition, the items for which it is true are checked.
+        slices: Slices in which the same must hold. For a condition, the items for which it is true are checked.
         min_items: Slices with fewer items are not checked.
         baseline: An evaluation to compare with.
         max_drop: By how much a metric may be worse than in the baseline, by metric.
         min_coverage: The least share of the ideal items that the actual clustering must have.
         min_weight_coverage: The least share of their weight.
         max_coverage_drop: By how much the share of the items may be less than in the baseline.
-        max_weight_coverage_drop: By how much the share of the weight may be.
+        max_weight_coverage_drop: By how much the share of the weight may be less.
 
     Examples:
         >>> import pointwise as pw
@@ -206,14 +206,14 @@ def _rules(minimum: Mapping[str, float], maximum: Mapping[str, float], max_drop:
 
 
 def _check_limit(rule: str, metric: str, limit: float) -> None:
-    """Refuse a limit that no value can reach, or that every value does: it was meant otherwise."""
+    """Refuse a limit that no value or every value reaches: it must be a mistake."""
     least, most = (0.0, math.inf) if rule == "max-drop" else find_metric(metric).range
     if not is_number(limit) or not least <= limit <= most:
         raise UsageError(f"{rule} {metric}={short(limit)} makes no sense: it must be from {least:g} to {most:g}.")
 
 
 def _coverage_rules(*limits: float | None) -> list[_Rule]:
-    """Name the rules on coverage, of which those without a limit are left out."""
+    """List the rules on coverage that have a limit."""
     names = [(what, rule) for rule in ("min", "max-drop") for what in _COVERAGE]
     rules = [(*name, limit) for name, limit in zip(names, limits, strict=True) if limit is not None]
     for what, rule, limit in rules:
@@ -286,8 +286,8 @@ def gate_diff(
 ) -> Gate:
     """Check that a change is small enough, and good enough by people's answers.
 
-    A metric of the diff itself is exact. Of an estimate, the whole interval must keep to the limit, so that chance does
-    not let a bad change through: allow a little, such as -0.005 for the change of precision.
+    Metrics of the diff itself are exact. For an estimate, the whole interval must be within the limit, so that chance
+    cannot let a bad change through: leave some room, such as -0.005 for the change of precision.
 
     Args:
         diff: What changed, live or loaded.

@@ -1,4 +1,4 @@
-"""Progress: long work says which phase it is in, to whoever listens."""
+"""Progress: long work tells listeners which phase it is in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def current_phase() -> str:
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Hear of the phases of the work done inside a `with` block."""
+    """Listen to the phases of the work done inside a `with` block."""
     token = _listener.set(listener)
     try:
         yield

@@ -1,7 +1,7 @@
 """Results: what everything that a user holds can do, whatever it is about.
 
-A result says what its columns are, gives its rows, and how to draw them. From that come the conversions, files, the
-terminal and the notebook, so that nobody has to remember which result can do what.
+A result describes its columns and gives its rows and how to draw them. Conversions, files, terminal and notebook follow
+from that, so nobody has to remember which result can do what.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _is_formula(column: str) -> nw.Expr:
 
 
 def rows_as_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
-    """Turn rows into a table with the columns that they are described with."""
+    """Turn rows into a table with the given columns."""
     import pyarrow as pa
 
     return pa.table({c.name: _as_array([row.get(c.name) for row in rows], c.kind) for c in columns})

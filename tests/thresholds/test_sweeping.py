@@ -152,7 +152,7 @@ def test_best_chooses_by_a_metric_and_what_others_must_reach(sweep):
 
 
 def test_best_refuses_what_it_cannot_tell(sweep):
-    with pytest.raises(NotFoundError, match="was not asked for"):
+    with pytest.raises(NotFoundError, match="was not computed"):
         sweep.best("jaccard_distance")
     with pytest.raises(UnknownMetricError):
         sweep.best("recal")

@@ -154,7 +154,7 @@ def test_no_interval_without_spread_and_a_reason():
     torn = pw.evaluate(ideal={"a": 1, "b": 1, "c": 2, "d": 2}, actual={"a": 1, "b": 2, "c": 3, "d": 4})
     assert "does not vary" in torn.overall.interval("recall").reason
     assert "does not vary" in repr(torn.overall)
-    with pytest.raises(NotFoundError, match="was not asked for"):
+    with pytest.raises(NotFoundError, match="was not computed"):
         one.overall.interval("accuracy")
 
 

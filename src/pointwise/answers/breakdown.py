@@ -99,7 +99,7 @@ def break_down(
 
 
 def _without_spurious(cells: nw.LazyFrame) -> nw.LazyFrame:
-    """Let items that the truth lacks count to the margins of their clusters only, as members outside the truth do."""
+    """Let items that the truth lacks count only in the margins of their clusters, as members outside the truth do."""
     is_spurious = nw.col(IDEAL_ITEMS) == 0
     return cells.with_columns(
         *(nw.when(is_spurious).then(nw.lit(0)).otherwise(nw.col(n)).alias(n) for n in (ITEMS, WEIGHT))
@@ -128,7 +128,7 @@ def _sizes(row: Mapping[str, Any], side: str) -> dict[str, Any]:
 def _heaviest_of_each(
     evidence: Evidence, chosen: nw.LazyFrame, side: str, totals: Mapping[Any, Mapping[str, Any]], most: int
 ) -> dict[Any, list[dict[str, Any]]]:
-    """Fetch the heaviest cells of every cluster; one that has very many cells is asked for by itself."""
+    """Fetch the heaviest cells of every cluster; one with very many cells is fetched separately."""
     crowded = [cluster for cluster, row in totals.items() if row[_CELLS] > _MANY_CELLS]
     rows = {c: _heaviest(evidence, chosen.filter(nw.col(side) == c), most) for c in crowded}
     rest = chosen.filter(~nw.col(side).is_in(crowded)) if crowded else chosen

@@ -20,7 +20,7 @@ from pointwise.inputs.checks import say_reserved
 from pointwise.text.values import listed, short
 
 _LONGEST = 10_000  # characters
-_DEEPEST = 40  # levels of `not` and parentheses: engines go down every level themselves
+_DEEPEST = 40  # levels of `not` and parentheses: engines recurse into every level
 _WORDS = {
     "and": "and",
     "or": "or",
@@ -104,7 +104,7 @@ _EXAMPLE = "A condition compares columns with values, such as \"year >= 2015 and
 
 
 def _hint(text: str, schema: dict[str, Any]) -> str:
-    """Say how to write a name that is not a word, best with one that stands in the text."""
+    """Say how to write a name that is not a word, if possible with one from the text."""
     meant = next((name for name in schema if not name.isidentifier() and name in text), "column name")
     return f"A column whose name is not one word is written in backticks: `{meant}`."
 
@@ -129,7 +129,7 @@ def _to_python(text: str, names: dict[str, str]) -> str:
 
 
 def _split_quoted(text: str) -> Iterator[str]:
-    """Cut a text into what is quoted and what is not, in one pass.
+    """Split a text into quoted and unquoted parts, in one pass.
 
     Raises:
         ValueError: A quote is not closed.
@@ -169,7 +169,7 @@ def _as_literal(quoted: str) -> str:
 
 
 def _fold(join: Callable[[Any, Any], Any], parts: list[nw.Expr]) -> nw.Expr:
-    """Join many conditions as a tree that is as flat as can be, because engines go down every level."""
+    """Join many conditions as a tree that is as flat as possible, because engines recurse into every level."""
     while len(parts) > 1:
         parts = [
             join(*pair) if len(pair) > 1 else pair[0] for pair in (parts[n : n + 2] for n in range(0, len(parts), 2))
@@ -243,7 +243,7 @@ class _Reader:
         except (ValueError, TypeError) as error:
             raise self.refusal(node) from error
         if value is None:
-            raise UsageError(f"In {self.shown}: a missing value is asked for with `is null` or `is not null`.")
+            raise UsageError(f"In {self.shown}: write `is null` or `is not null` for missing values.")
         if not isinstance(value, (str, int, float)):
             raise self.refusal(node)
         return self.converted(value, column) if column else value

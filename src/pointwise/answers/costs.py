@@ -26,7 +26,7 @@ def can_cost(evidence: Evidence, side: str) -> bool:
 
 
 def cost_clusters(evidence: Evidence, side: str) -> nw.LazyFrame:
-    """Say what every ideal or actual cluster costs. All costs add up to the rate.
+    """Compute what every ideal or actual cluster costs. All costs add up to the rate.
 
     The cost is the weighted rate of the cluster's items over the weight of all items, so that it is what the rate
     would lose if they were perfect. In a sample, items stand for others too.
@@ -40,7 +40,7 @@ def cost_clusters(evidence: Evidence, side: str) -> nw.LazyFrame:
 
 
 def judged_weight(evidence: Evidence, side: str) -> float:
-    """Weigh the items for which the rate of a side is defined, with what they stand for: those with a cluster there."""
+    """Weigh the items with a cluster on a side, for which its rate is defined, with what they stand for."""
     if not evidence.has_empty:
         return evidence.estimated_weight
     number = IDEAL_ITEMS if side == IDEAL else ACTUAL_ITEMS

@@ -1,8 +1,8 @@
-"""Discovery: the slices for which a metric is clearly worse than for all other items, found instead of asked for.
+"""Discovery: the slices for which a metric is clearly worse than for all other items, found by searching.
 
 Candidates are the values of attributes, bands of numbers and dates, and pairs of the most striking ones with the values
-of others. Each is compared with all items outside of it. How far chance may carry such a difference is told by the
-spread among ideal clusters, and p-values are adjusted for the number of candidates tried.
+of others. Each is compared with all items outside of it. The spread among ideal clusters shows how large such a
+difference can be by chance, and p-values are adjusted for the number of candidates tried.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def find_slices(
 
 def _check(evidence: Evidence, metric: Metric, names: Sequence[str], limit: int, least_share: float) -> None:
     if metric.better is None or metric.means:
-        raise UsageError(f"{metric.name!r} has no worse values for an item, so no slice of it can be searched for.")
+        raise UsageError(f"{metric.name!r} has no worse values for an item, so slices cannot be searched by it.")
     evidence.sample.check((metric,))
     if limit < 1 or not 0 < least_share < 1:
         raise UsageError(
@@ -183,7 +183,7 @@ class _Axis:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A slice with what is known of it."""
+    """A slice with what is known about it."""
 
     condition: str
     column: str
@@ -197,7 +197,7 @@ class _Candidate:
 
     @property
     def rank(self) -> tuple[float, bool, str]:
-        """What to sort by: of slices that are equally striking, up to the order of adding, the simplest comes first."""
+        """What to sort by: among slices that are equally striking, up to rounding, the simplest comes first."""
         return float(f"{self.p:.6g}"), self.is_pair, self.condition
 
 
@@ -217,7 +217,7 @@ class _Totals:
 class _Search:
     """Everything that a search needs: items with values, the sums of ideal clusters, and the axes.
 
-    Values are turned around where lower is better, so that worse always means less.
+    Values are negated where lower is better, so that worse always means less.
     """
 
     evidence: Evidence
@@ -283,9 +283,10 @@ class _Search:
         return _Candidate(condition, axis.column, int(row[ITEMS]), row["a"], value * self.sign, rest * self.sign, p)
 
     def adjusted(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-        """Adjust p-values for all that was tried (Benjamini and Hochberg).
+        """Adjust p-values for everything that was tried (Benjamini and Hochberg).
 
-        Only the most striking slices are crossed with others, which is as if all had been: a pair counts for as many.
+        Only the most striking slices are crossed with others, which amounts to trying all pairs, so each pair counts
+        for several.
         """
         singles = sum(not c.is_pair for c in candidates)
         more = max(1.0, singles / _CROSSED)
@@ -331,7 +332,7 @@ class _Search:
 
 
 def _flag(condition: nw.Expr) -> nw.Expr:
-    """Say 1 where a condition holds and 0 where it does not, or where nobody knows."""
+    """Return 1 where a condition holds, and 0 where it does not or is unknown."""
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
@@ -355,7 +356,7 @@ def _sum_all(clusters: nw.LazyFrame, evidence: Evidence) -> _Totals:
 
 
 def _compare(s: Mapping[str, Any], t: _Totals) -> tuple[float, float, float]:
-    """Compare a slice with the rest: both values, and how likely chance alone would make it so much worse.
+    """Compare a slice with the rest: both values, and how likely it is to be so much worse by chance alone.
 
     An ideal cluster of weight w and sum y, of which a and b lie in the slice, moves the difference by
     (b - R a) / A - ((y - b) - Q (w - a)) / (W - A), with R and Q the two values. The spread of these is that of the

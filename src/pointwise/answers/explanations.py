@@ -76,7 +76,7 @@ class ItemSet:
         return {"count": self.count, WEIGHT: self.weight, ITEMS: list(self.items), **listed}
 
     def __str__(self) -> str:
-        """Write the set, saying how many of its items are not shown."""
+        """Write the set, with the number of items not shown."""
         shown = ", ".join(str(item) for item in self.items)
         more = self.count - len(self.items)
         if not self.items:
@@ -86,12 +86,12 @@ class ItemSet:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """What is behind the numbers of one item or one cluster: its parts, a row each.
+    """What is behind the numbers of one item or cluster: its parts, a row each.
 
     Args:
         subject: "item", "ideal_cluster" or "actual_cluster".
         key: Its id.
-        items: How many common items it is.
+        items: How many common items it has.
         weight: Their weight.
         ideal_cluster: The ideal cluster of the item; of an actual cluster, the one that most of it comes from.
         actual_cluster: The actual cluster of the item; of an ideal cluster, the one that holds most of it.
@@ -119,7 +119,7 @@ class Explanation(Result):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the parts inside."""
+        """Return all facts by name, including the parts."""
 
 
 _SETS = {
@@ -183,7 +183,7 @@ class ItemExplanation(Explanation):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the sets inside."""
+        """Return all facts by name, including the sets."""
         known = {ITEM: self.item, WEIGHT: self.weight, IDEAL: self.ideal_cluster, ACTUAL: self.actual_cluster}
         sets = {name: found.to_dict() for name, found in self.sets.items()}
         return {**known, **sets, "metrics": dict(self.metrics)}
@@ -270,7 +270,7 @@ class ClusterExplanation(Explanation):
         return self.cells.to_arrow()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the cells inside."""
+        """Return all facts by name, including the cells."""
         sizes = {ITEMS: self.items, WEIGHT: self.weight, "metrics": dict(self.metrics)}
         cells = self.to_dicts()
         if self.heads:

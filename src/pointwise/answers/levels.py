@@ -60,14 +60,21 @@ from pointwise.uncertainty.intervals import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LABELS = (SLICE, VALUE)  # of a slice; they give way to a column of the items that is called so
+_LABELS = (SLICE, VALUE)  # of a slice; a column of the items with that name takes precedence
 _NUMBER, _BAND = "_number", "_band_{}"  # what tables of slices are ordered by
 _AT_HAND = 10_000  # slices: NumPy computes their intervals at once, and planning a query for that takes half a second
-_PLAIN = (nw.String, nw.Boolean, nw.Int32, nw.Int64, nw.Float64, nw.Date)  # what comes back from Arrow as it went there
+_PLAIN = (
+    nw.String,
+    nw.Boolean,
+    nw.Int32,
+    nw.Int64,
+    nw.Float64,
+    nw.Date,
+)  # types that survive a round trip through Arrow
 
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
-    """Average metrics over all common items; intervals are computed when they are asked for."""
+    """Average metrics over all common items; intervals are computed on demand."""
     sums = evidence.engine.collect(sum_up(evidence.sample.expand(evidence.measured(metrics)), (), metrics))
     averages = partial(find_averages, metrics=metrics, total_weight=evidence.estimated_weight)
     row = run(averages, sums).to_pylist()[0]
@@ -110,7 +117,7 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
 
 
 def attach_records(table: MetricTable, evidence: Evidence, shown: Shown) -> MetricTable:
-    """Add what is shown of items to a table of them: as columns if it was asked for, else in drawings only."""
+    """Add what is shown of items to a table of them: as columns if requested, else only in drawings."""
     if not shown.columns:
         return table
     heads = record_columns(shown, table.columns)
@@ -126,7 +133,7 @@ def attach_records(table: MetricTable, evidence: Evidence, shown: Shown) -> Metr
 def tabulate_slices(
     evidence: Evidence, specs: Sequence[Any], metrics: Sequence[Metric], *, confidence: float | None = None
 ) -> MetricTable:
-    """Average metrics over slices, with intervals for a confidence; several slicings stand below one another.
+    """Average metrics over slices, with intervals for a confidence; several slicings are stacked.
 
     Returns:
         The slicing that a row belongs to (`slice`), which slice of it (`value`, as text), a column per key of any
@@ -142,7 +149,7 @@ def tabulate_slices(
     values = [*sizes, *(c for m in metrics for c in metric_columns(m, intervals=intervals))]
     rows = _stack_slicings(cuts, frames, (*names, *bands), [c.name for c in values])
     order = ((_NUMBER, False), *((name, False) for name in bands), (WEIGHT, True), *((name, False) for name in names))
-    # The share says it too, and intervals need the room.
+    # The share shows it too, and intervals need the space.
     described = undrawn((*slice_columns(cuts), *values), (WEIGHT,) if intervals else ())
     shown = confidence or CONFIDENCE
     title = evidence.sample.title(name_slices(cuts))
@@ -152,7 +159,7 @@ def tabulate_slices(
 def _stack_slicings(
     cuts: Sequence[Slicing], frames: Sequence[nw.LazyFrame], names: Sequence[str], values: Sequence[str]
 ) -> nw.LazyFrame:
-    """Put slicings below one another; the columns in `names` are empty where a slicing lacks them."""
+    """Stack slicings; the columns in `names` are empty where a slicing lacks them."""
     schemas = [frame.collect_schema() for frame in frames]
     types = {name: kind for schema in reversed(schemas) for name, kind in schema.items()}
     unlike = [name for schema in schemas for name in names if schema.get(name, types[name]) != types[name]]
@@ -183,7 +190,7 @@ def name_slices(cuts: Sequence[Slicing]) -> str:
 def _lift_slicing(
     evidence: Evidence, cut: Slicing, metrics: Sequence[Metric], confidence: float | None
 ) -> nw.LazyFrame:
-    """Average metrics over the slices of one slicing; bands of sizes have their names and what to order them by."""
+    """Average metrics over the slices of one slicing; bands of sizes have names and an order."""
     bands, frame = band_keys(cut), _estimate_slicing(evidence, cut, metrics, confidence)
     if not bands:
         return frame
@@ -269,7 +276,7 @@ def needed_columns(evidence: Evidence, keys: Sequence[Key]) -> list[str]:
 
 
 def _as_text(cut: Slicing) -> nw.Expr:
-    """Write the values that make a slice as one; that of one column is missing where the column's is."""
+    """Write the values that make a slice as one text; for a single column, missing values stay missing."""
     texts = [nw.col(key.column).cast(nw.String) for key in cut.keys]
     if len(texts) == 1:
         return texts[0]
@@ -278,7 +285,7 @@ def _as_text(cut: Slicing) -> nw.Expr:
 
 
 def check_slices(cuts: Sequence[Slicing], metrics: Sequence[Metric], *, taken: Sequence[str] = ()) -> None:
-    """Refuse slices whose names are columns of their table already."""
+    """Refuse slices with the name of another column of their table."""
     sizes = (ITEMS, WEIGHT, SHARE, IDEAL, ACTUAL, IDEAL_CLUSTERS, *(_LABELS if len(cuts) > 1 else ()))
     values = (name for m in metrics for name in (*columns_of(m), m.name + LOW, m.name + HIGH))
     occupied = {*taken, *sizes, *values}
@@ -290,8 +297,8 @@ def check_slices(cuts: Sequence[Slicing], metrics: Sequence[Metric], *, taken: S
         for name in names:
             if name.lower() in occupied:
                 raise UsageError(
-                    f"A slice cannot be called {name!r}, as a column of its table is. Rename the column, or give the "
-                    f"slice a name: ('my_{name}', pw.col({name!r}))."
+                    f"A slice cannot be called {name!r}, because its table has a column of that name. Rename "
+                    f"the column, or give the slice a name: ('my_{name}', pw.col({name!r}))."
                 )
             if spelled.setdefault(name.lower(), name) != name:
                 raise UsageError(f"Two slices differ only in case: {spelled[name.lower()]}, {name}.")

@@ -13,12 +13,12 @@ from pointwise.text.values import format_count, format_weight
 OVER_MERGE = "over-merge"
 UNDER_MERGE = "under-merge"
 OUTSIDE = "outside"  # an over-merge with members that the truth does not list, where these count as wrong
-MISSING = "missing"  # a split-off part that the actual clustering lacks, where that is wrong
+MISSING = "missing"  # a split-off part that the actual clustering lacks, where it counts as wrong
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a cluster that takes part in a mistake: what of another cluster lies in it.
+    """A part of a cluster that is involved in a mistake: the items that it shares with another cluster.
 
     Args:
         cluster: The other cluster; None for the members that the truth does not list.
@@ -74,7 +74,7 @@ class Mistake:
         cluster: The actual cluster that merges, or the ideal cluster that was split.
         items: How many items it has.
         weight: Their weight.
-        cost: How much of the rate would go away with this mistake.
+        cost: How much of the rate this mistake makes up.
         share: The same as a share of the rate.
         parts: How many parts it has; of a pair, two.
         largest: The heaviest parts. Members that the truth does not list come last.
@@ -102,7 +102,7 @@ class Mistake:
 
     @property
     def second(self) -> Part:
-        """The part after it."""
+        """The second heaviest part."""
         return self.largest[1]
 
     @property
@@ -133,7 +133,7 @@ class Mistake:
     @property
     def heading(self) -> str:
         """Say what happened to the cluster, without the parts."""
-        if self.parts == 1:  # all of it is lacking on the other side
+        if self.parts == 1:  # the other side lacks all of it
             return f"{self.side} {self.cluster} {'is missing' if self.is_split else 'should not exist'}"
         verb = "is split into" if self.is_split else "merges"
         return f"{self.side} {self.cluster} {verb} {format_count(self.parts, 'part')}"

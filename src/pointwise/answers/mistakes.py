@@ -53,10 +53,10 @@ class Mistakes(Result, Sequence[Mistake]):
         mistakes: The costliest ones.
         rates: The overall rates that they are part of.
         rest: What is not listed, per rate.
-        kind: Which mistakes were asked for. Those of the kinds "outside" and "missing" are only a part of their rate.
+        kind: Which mistakes were requested. Those of the kinds "outside" and "missing" are only a part of their rate.
         by: Whether a mistake is a cluster, or a pair of its parts.
         shown: What is shown of the examples beside their ids.
-        sample: How the ideal clusters of the truth were drawn: rates, costs and shares are of all they stand for.
+        sample: How the ideal clusters of the truth were drawn: rates, costs and shares are for all that they stand for.
 
     Examples:
         >>> import pointwise as pw
@@ -113,7 +113,7 @@ class Mistakes(Result, Sequence[Mistake]):
         rows += [_row(r.cost, r.share, _MORE[r.rate].format(r.count)) for r in self.rest if r.count]
         note = (DIFFERS_MEANS if differing else "") if rows else "There are none."
         drawn = (*_DRAWN, *records.values()) if self.mistakes else _DRAWN
-        blank = {column.name: "" for column in drawn}  # where the row above says it
+        blank = {column.name: "" for column in drawn}  # where the row above has the value
         return Drawing(title, drawn, [blank | row for row in rows], note)
 
 
@@ -137,7 +137,7 @@ COLUMNS = (
     Column("differing"),
     Column("largest"),
 )
-"""What is known of a mistake."""
+"""Columns of a mistake."""
 
 PAIR_COLUMNS = (
     Column("kind"),
@@ -156,7 +156,7 @@ PAIR_COLUMNS = (
         }.items()
     ),
 )
-"""What is known of a pair."""
+"""Columns of a pair."""
 
 
 def _draw(mistake: Mistake, records: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
@@ -259,7 +259,7 @@ class _ClusterRanking:
 
     def ranked(self, n: int) -> Iterator[Mistake]:
         """Yield the costliest clusters, costliest first; their parts are looked up for those that are listed."""
-        # What parallel sums leave in the last digits must not decide the order.
+        # Rounding in parallel sums must not decide the order.
         rounded = self.costs.with_columns(nw.col(COST).round(_DIGITS).alias(_ORDER))
         costliest = rounded.sort(_ORDER, self.side, descending=[True, False]).head(n)
         for row in self.evidence.engine.collect(costliest).to_pylist():

@@ -43,14 +43,14 @@ class PairRanking:
 
     A pair costs `2 tp_a tp_b / (cluster weight * total weight)`. All pairs of a cluster are too many to list. Call the
     heaviest cell of a cluster its leader. If a pair without the leader is among the costliest, then both of its cells
-    with the leader are pairs that cost at least as much. So the costliest n pairs with a leader name all cells that the
-    costliest n pairs can consist of.
+    with the leader are pairs that cost at least as much. So the costliest n pairs with a leader contain all cells that
+    the costliest n pairs can consist of.
 
     In a sample, a cell of expanded weight v stands for more than itself, and a pair costs `(v_a tp_b + tp_a v_b)`
     over the same product.
 
     Items that the other side lacks are a part as well, where they count. They make a pair with every cell, and one with
-    themselves: none of them is with any.
+    themselves, since each of them is alone.
     """
 
     def __init__(self, evidence: Evidence, kind: str) -> None:
@@ -73,7 +73,7 @@ class PairRanking:
         return judged_weight(self.evidence, self.side)
 
     def ranked(self, n: int) -> Iterator[Mistake]:
-        """Yield the costliest mistakes, at least n of them if there are so many, costliest first."""
+        """Yield the costliest mistakes, at least n of them if there are that many, costliest first."""
         found = [] if self.kind in (OUTSIDE, MISSING) else [self._pairs(n)]
         if self.side == ACTUAL:
             found.append(self._outside(n))
@@ -123,7 +123,7 @@ class PairRanking:
         return islice(self._best_first(groups), n)
 
     def _unequal_pairs(self, n: int) -> list[Mistake]:
-        """Find the costliest pairs of cells that stand for unequally many.
+        """Find the costliest pairs of cells in a sample, where cells stand for different numbers of items.
 
         No pair with a cell costs more than the cell would with the greatest weights of its cluster. So the cells with
         the greatest such bounds are looked at, and more of them until the bound of the next falls below what was found.
@@ -187,7 +187,7 @@ class PairRanking:
 
     def _outside_cells(self) -> nw.LazyFrame:
         """Find the cells of clusters with members that the truth does not list and that count as wrong."""
-        known = self.evidence.cells.group_by(ACTUAL)  # where spurious items are known, and none is outside of them
+        known = self.evidence.cells.group_by(ACTUAL)  # spurious items are known, so none is outside
         sums = known.agg(nw.col(ITEMS).sum().alias(_COMMON_ITEMS), nw.col(WEIGHT).sum().alias(_COMMON_WEIGHT))
         joined = self.cells.join(sums, on=ACTUAL, how="inner")
         # Counts decide, because they are exact.
@@ -198,7 +198,7 @@ class PairRanking:
         return nw.col(WEIGHT) * others / (nw.col(ACTUAL_WEIGHT) * self.whole)
 
     def _outside(self, n: int) -> Iterator[Mistake]:
-        """Find the cells that outside members cost most."""
+        """Find the cells for which outside members cost the most."""
         costliest = self._outside_cells().with_columns(self._outside_cost().alias(COST))
         costliest = costliest.sort(COST, ACTUAL, IDEAL, descending=[True, False, False]).head(n)
         for row in self.evidence.engine.collect(costliest).to_pylist():
@@ -225,7 +225,7 @@ class PairRanking:
         return nw.concat([f.select(*columns, _LACKING_ITEMS, _LACKING, COST) for f in (beside, alone)])
 
     def _lacking(self, n: int) -> Iterator[Mistake]:
-        """Find the pairs with items that the other side lacks that cost most."""
+        """Find the costliest pairs with items that the other side lacks."""
         kind, lacking = (OUTSIDE, None) if self.side == ACTUAL else (MISSING, NO_CLUSTER)
         ranked = self._lacking_pairs().sort(COST, self.side, self.other, descending=[True, False, False]).head(n)
         for row in self.evidence.engine.collect(ranked).to_pylist():
@@ -235,7 +235,7 @@ class PairRanking:
             yield Mistake(kind, row[self.side], cost=row[COST], parts=len(parts), largest=parts, **sizes)
 
     def partial_costs(self) -> nw.LazyFrame:
-        """Say what members outside the truth or missing items cost beside every cell: the cluster, and `cost`."""
+        """Compute what members outside the truth or missing items cost with every cell: the cluster, and `cost`."""
         found = []
         if self.side == ACTUAL:
             found.append(self._outside_cells().select(ACTUAL, self._outside_cost().alias(COST)))

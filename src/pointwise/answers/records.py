@@ -1,4 +1,4 @@
-"""Records: what is known about a few items, shown beside their ids so that a person can tell whose mistake it is."""
+"""Records: what is known about a few items, shown beside their ids so that a person can judge a mistake."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """An item that stands for others, with what is known about it.
+    """An example item, with what is known about it.
 
     Examples:
         >>> import pointwise as pw
@@ -41,7 +41,7 @@ class Example:
 
 
 MOST_COLUMNS = 4
-"""How many columns are shown of items unless somebody says which."""
+"""How many columns of items are shown by default."""
 
 DIFFERS_MEANS = "*: differs from the first record of the cluster"
 
@@ -54,7 +54,7 @@ class Shown:
 
     Args:
         columns: The columns.
-        is_asked: Whether somebody asked for just these. If not, those that find no room are left out.
+        is_asked: Whether the user requested them. If not, those that do not fit are left out.
     """
 
     columns: tuple[str, ...] = ()
@@ -65,10 +65,10 @@ NOTHING_SHOWN = Shown()
 
 
 def choose_shown(evidence: Evidence, asked: Sequence[str] | None) -> Shown:
-    """Choose what to show of items: what was asked for, or the first few columns of text or dates.
+    """Choose which columns of items to show: those requested, or the first few with text or dates.
 
     Raises:
-        MissingColumnError: Nothing is known under a name that was asked for.
+        MissingColumnError: A requested column does not exist.
     """
     schema = evidence.slice_schema
     if asked is not None:
@@ -84,7 +84,7 @@ def fetch_examples(evidence: Evidence, items: Iterable[Any], columns: Sequence[s
     Args:
         evidence: Where the items are.
         items: Their ids, as the tables write them; those that are not among the common items are left out.
-        columns: What to fetch: columns of the attributes, or such that the items carry.
+        columns: What to fetch: columns of the attributes, or those that the items carry.
 
     Returns:
         The items by id, in the order given.
@@ -196,6 +196,6 @@ def _write(value: Any) -> str:
 
 
 def find_differences(records: Sequence[Record], columns: Iterable[str]) -> list[str]:
-    """Name the columns in which records have different values; one that lacks a value differs from none."""
+    """Name the columns in which records have different values; a missing value differs from nothing."""
     values = {name: {str(r[name]) for r in records if r.get(name) is not None} for name in columns}
     return [name for name, found in values.items() if len(found) > 1]

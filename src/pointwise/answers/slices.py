@@ -29,8 +29,8 @@ class Key:
 
     Args:
         name: Its column in the result.
-        expression: Its value, over the columns of items as they are called inside or, where it is a user's own
-            expression, as the user calls them; None for a built-in slice, which is a matter of cells.
+        expression: Its value, over the columns of items under their internal names or, for a user's own expression,
+            under the user's names; None for a built-in slice, which is computed from cells.
         columns: The item columns that it needs; None if that is not known.
     """
 
@@ -40,7 +40,7 @@ class Key:
 
     @property
     def column(self) -> str:
-        """Its column before the result is handed out."""
+        """Its column before the result reaches the user."""
         return inside(self.name)
 
 
@@ -52,17 +52,17 @@ class Slicing:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """Its name."""
         return ",".join(self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What to call its dimensions."""
+        """The names of its dimensions."""
         return tuple(key.name for key in self.keys)
 
 
 def read_slicing(spec: Any, schema: Mapping[str, Any]) -> Slicing:
-    """Understand what a user calls a slice.
+    """Read a user's specification of a slice.
 
     Args:
         spec: A column, several columns crossed (`("country", "year")` or `"country,year"`), a condition as text
@@ -103,7 +103,7 @@ def _key_of_column(name: str, schema: Mapping[str, Any]) -> Key:
 
 
 def say_what_to_slice_by(schema: Mapping[str, Any]) -> str:
-    """Say which columns there are, to someone who named none."""
+    """Say which columns there are, if none was named."""
     return f"Say what to slice by: {_columns(schema)}"
 
 

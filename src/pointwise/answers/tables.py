@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _LOW, _HIGH, _UNDEFINED = LOW[1:], HIGH[1:], UNDEFINED[1:]  # in a table with one row per metric
 _VALUE_WITH_ENDS = (Column(VALUE, Kind.METRIC, _LOW, _HIGH), Column(_LOW, Kind.END), Column(_HIGH, Kind.END))
 _RANGE = "range"
-_RANGE_MEANS = "Range: from all members outside the truth wrong to none wrong."
+_RANGE_MEANS = "Range: from all members outside the truth wrong to none."
 _MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
@@ -76,7 +76,7 @@ class MetricTable(Result):
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         confidence: How often the intervals should contain the true value.
-        records: Looks up what a drawing shows of the items that are its rows; None if that is nothing.
+        records: Looks up the columns of items that a drawing shows; None if there are none.
         heads: The columns of these records in a drawing.
 
     Examples:
@@ -102,7 +102,7 @@ class MetricTable(Result):
 
     @property
     def drawn_keys(self) -> list[str]:
-        """Names of the columns that say in a drawing which slice a row is."""
+        """Names of the columns that identify a slice in a drawing."""
         return [column.name for column in self.described if column.kind is Kind.KEY and column.is_drawn]
 
     def notes_on(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -115,7 +115,7 @@ class MetricTable(Result):
         return [*notes, rough] if is_rough and has_intervals else notes
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
-        """Sort by a column; where it is equal, as before."""
+        """Sort by a column; ties keep their order."""
         own = self._own(by)
         kept = tuple((c, d) for c, d in self.order if c != own)
         return replace(self._cut(), order=((own, descending), *kept))
@@ -166,7 +166,7 @@ class MetricTable(Result):
         return find_metric(metric).better if is_known else None
 
     def _own(self, column: str) -> str:
-        """Return what the frame calls a column: one of a user's tables has another name inside."""
+        """Return what the frame calls a column: users' columns have other names internally."""
         found = next((known for known in self.described if known.name == column), None)
         if found is None:
             raise MissingColumnError(f"This table has no column {short(column)}. It has {listed(self.columns)}.")
@@ -190,7 +190,7 @@ class MetricTable(Result):
     def to_arrow(self) -> pa.Table:
         """Return the rows as a PyArrow table."""
         table = self.engine.collect(self._sorted().select(*(column.own for column in self.described)))
-        return table.rename_columns(self.columns)  # not before: Arrow takes names that engines do not
+        return table.rename_columns(self.columns)  # only now, because Arrow accepts names that engines do not
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -248,7 +248,7 @@ class Overall(Result):
         _find_intervals: Computes the intervals, which takes longer than the values; None to go without.
         sample: How the ideal clusters of the truth were drawn.
         _find_least: Finds how low values are if all members outside the truth are wrong, where that matters.
-        _sees_all: Finds whether every member of the actual clusters that the truth touches was looked at.
+        _sees_all: Finds whether all members of the touched actual clusters were considered.
 
     Examples:
         >>> import pointwise as pw
@@ -275,11 +275,11 @@ class Overall(Result):
 
     @LateProperty
     def intervals(self) -> Mapping[str, Interval]:
-        """Where each metric may lie, computed when first asked for; empty if intervals were turned off."""
+        """The interval of each metric, computed on first use; empty if intervals were turned off."""
         return self._find_intervals() if self._find_intervals else {}
 
     def interval(self, metric: str | Metric) -> Interval:
-        """Return where a metric may lie, given that the truth holds only so many ideal clusters."""
+        """Return the interval of a metric, given how many ideal clusters the truth has."""
         name = self._known(metric)
         is_complete = self.sample.is_complete
         why = "the truth is complete, so values are exact" if is_complete else "intervals were turned off"
@@ -291,7 +291,7 @@ class Overall(Result):
             find_metric(name)
             shown = ", ".join(self.values)
             raise NotFoundError(
-                f"{short(name)} was not asked for; there are {shown}. Use evaluation.with_metrics({short(name)})."
+                f"{short(name)} was not computed; there are {shown}. Use evaluation.with_metrics({short(name)})."
             )
         return name
 
@@ -335,7 +335,7 @@ class Overall(Result):
 
     def _assumption(self) -> list[str]:
         if self.sample.is_complete:
-            return ["The truth is complete, so that values are exact."]
+            return ["The truth is complete, so values are exact."]
         if not self.has_intervals or self.sample.words:
             return []
         return [f"The intervals hold for a truth whose ideal clusters were drawn uniformly from all{self.exception}."]
@@ -347,7 +347,7 @@ class Overall(Result):
 
     @property
     def exception(self) -> str:
-        """The end of a sentence about intervals: which of them say nothing of a larger truth, and why."""
+        """The end of a sentence about intervals: which of them do not extend to a larger truth, and why."""
         blind = [name for name, i in self.intervals.items() if i.low is not None and _is_blind(name)]
         if not blind or self._sees_all():
             return ""

@@ -149,7 +149,7 @@ def count_items(pairs: nw.LazyFrame) -> nw.LazyFrame:
 
     Args:
         pairs: With columns `ideal_cluster`, `actual_cluster`, `items`, `tp` and, if items have weights of their own,
-            `bad_weights`, which says how many of these are of no use, and `least_weight`.
+            `bad_weights`, which says how many of these are unusable, and `least_weight`.
     """
     kinds = [(~nw.col(IDEAL).is_null()).alias("is_ideal"), (~nw.col(ACTUAL).is_null()).alias("is_actual")]
     present = pairs.collect_schema().names()
@@ -241,7 +241,7 @@ def check_weights(counts: Counts, items: nw.LazyFrame, table: Table | None, colu
 
 
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # products of two weights keep all their digits in between
-_SPREAD = 2.0**52  # what is added to something so much heavier gets lost
+_SPREAD = 2.0**52  # what is added to something this much heavier gets lost
 
 
 def check_spread(least: float, total: float) -> None:

@@ -67,7 +67,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
         inputs: The tables.
         engine: What joins them.
         options: The policies.
-        keeps_items: Whether single items will be asked for, so that it pays to hold them from the start.
+        keeps_items: Whether single items will be needed, so that it pays to hold them from the start.
     """
     files = Files.found(file for source in inputs.sources.values() for file in source.files)
     keeps_outside = options.outside == "spurious" or inputs.rows[0] * _SMALL_TRUTH >= inputs.rows[1]
@@ -80,14 +80,14 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or is_kept
     if is_held:
         aligned = engine.checkpoint(aligned)
-    # Planned before anything else is held: DuckDB binds what was planned anew after every table that it makes.
+    # Planned before anything else is held: DuckDB binds plans again after every table that it creates.
     items = alignment.common_items(_with_clusters(aligned, options))
     kept = items if is_held else Held(items, engine, files, dict(items.collect_schema()))
     pairs = _pair_up(aligned, engine)
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
-    if counts.missing and keeps_outside:  # of which the join does not show whether they repeat
+    if counts.missing and keeps_outside:  # the join does not show whether these repeat
         check_repeats(inputs.ideal, engine)
     if options.outside != "ignore":
         _check_outside_weights(inputs, options)
@@ -145,7 +145,7 @@ def _total_bad(pairs: nw.LazyFrame, engine: Engine) -> int:
 
 
 def _check_weights(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> None:
-    """Refuse items whose weights are no positive numbers."""
+    """Refuse items whose weights are not positive numbers."""
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
     alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
@@ -180,7 +180,7 @@ def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
 def _check_items(
     aligned: nw.LazyFrame, items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options
 ) -> None:
-    """Refuse what the policies do not allow, and weights of no use."""
+    """Refuse what the policies do not allow, and unusable weights."""
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
         many = f"{counts.missing:,} of {format_count(inputs.rows[0], 'ideal item')}"

@@ -121,9 +121,9 @@ def confuse(
         totals: Number and weight of all items.
         outside: Members of actual clusters that the truth does not list and that count as wrong, with
             columns `actual_cluster`, `items` and `weight`. None: they are not looked at.
-        set_aside: Cells of items that the truth lists but that are not looked at, with the same columns as `cells`. To
-            items of other ideal clusters they are wrong where they are; to those of their own they are nothing.
-        is_weighted: False if every item weighs 1, so that counts say it all.
+        set_aside: Cells of items that the truth lists but that are not looked at, with the same columns as `cells`. For
+            items of other ideal clusters they count as wrong; for those of their own ideal cluster they do not count.
+        is_weighted: False if every item weighs 1, so that counts suffice.
         has_empty: Whether some cells are of items with an empty cluster on one side (`keep_missing`,
             `keep_outside_items`). Such a cell has a weight, but nothing that its two clusters share: its `tp` is 0,
             and so are the margins of its empty cluster.
@@ -153,7 +153,7 @@ def confuse(
 
 
 def _with_empty(cells: nw.LazyFrame, outside: nw.LazyFrame | None) -> nw.LazyFrame:
-    """Add the margins of cells of which some have an empty cluster: to those of the other side they count as well."""
+    """Add the margins of cells, some of which have an empty cluster on one side and count only on the other."""
     parts = cells.with_columns(nw.col(TP).alias(WEIGHT))
     rows = {side: _with_cluster(parts, side).select(side, ITEMS, WEIGHT) for side in (IDEAL, ACTUAL)}
     if outside is not None:

@@ -71,7 +71,7 @@ class Coverage(Result):
 
     @LateProperty
     def actual_clusters(self) -> int:
-        """Number of actual clusters. Counting them takes a pass over all actual items, so it waits for a need."""
+        """Number of actual clusters. Counting them takes a pass over all actual items, so it is done on demand."""
         return self._count_actual_clusters()
 
     @property
@@ -101,17 +101,17 @@ class Coverage(Result):
 
     @property
     def common_weight_share(self) -> float | None:
-        """Share of the weight of the ideal items that those have which the actual clustering has."""
+        """Share of the ideal items' weight that the actual clustering has."""
         return _share_of(self.common_weight, self.missing_weight, part=self.common_weight)
 
     @property
     def missing_weight_share(self) -> float | None:
-        """Share of the weight of the ideal items that those have which the actual clustering lacks."""
+        """Share of the ideal items' weight that the actual clustering lacks."""
         return _share_of(self.common_weight, self.missing_weight, part=self.missing_weight)
 
     @property
     def outside_weight_share(self) -> float | None:
-        """Share of the weight of the members of touched actual clusters that those have which the truth lacks."""
+        """Share of the weight of touched actual clusters that lies outside the truth."""
         return _share_of(self.common_weight, self.outside_weight, part=self.outside_weight)
 
     @property
@@ -148,7 +148,7 @@ class Coverage(Result):
 
 
 def says_more(items: float, weight: float | None) -> bool:
-    """Tell whether a share of the weight is another than that of the items."""
+    """Tell whether a share of the weight differs from that of the items."""
     return weight is not None and not math.isclose(items, weight, rel_tol=1e-9)
 
 
@@ -230,11 +230,11 @@ class Scope:
         others = self._members.join(self.inputs.ideal.frame.select(ITEM), on=ITEM, how="anti")
         members = alignment.touching(others, self._touched)
         number = count(members.select(ACTUAL), self.engine)
-        return number, self._weigh(members) if number else 0.0  # nothing weighs nothing, whatever is known
+        return number, self._weigh(members) if number else 0.0  # no items weigh 0, even if weights are unknown
 
     @property
     def _touched(self) -> nw.LazyFrame:
-        """The pairs of clusters that common items are in, which those are not that only one side has."""
+        """The pairs of clusters that common items are in, without items that only one side has."""
         return alignment.present_items(self.cells) if self.common.has_empty else self.cells
 
     @cached_property

@@ -185,11 +185,11 @@ class Evidence:
         return items.join(table.frame, on=ITEM, how="left")
 
     def with_attributes(self, table: Table, *, verify: bool = True) -> Evidence:
-        """Return the same evidence with another table to take slice columns from, which win over those carried.
+        """Return the same evidence with another table of slice columns, which take precedence over those carried.
 
         Args:
             table: The table.
-            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
+            verify: Whether to check that it contains some of the items, which takes a pass over all of them.
 
         Raises:
             IdTypeError: Items are integers here and text there.

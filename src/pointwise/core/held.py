@@ -1,4 +1,4 @@
-"""Held items: joined when somebody first asks for them, and held from then on.
+"""Held items: joined when they are first needed, and held from then on.
 
 Most questions are answered from cells. Holding all items for the few that are not would cost memory, and time where the
 engine has to spill.
@@ -62,7 +62,7 @@ class Held:
         unheld: What makes them.
         engine: What holds them.
         files: What they are made from.
-        schema: Their columns with their types, so that nobody needs to plan the join again to learn them.
+        schema: Their columns with their types, so that the join need not be planned again to learn them.
     """
 
     unheld: nw.LazyFrame

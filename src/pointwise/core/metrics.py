@@ -27,16 +27,16 @@ class Metric:
     """A number computed from a 2x2 confusion matrix.
 
     Args:
-        name: How users call it.
+        name: Its name.
         formula: The value for one confusion matrix.
         text: The formula as people write it.
         summary: What it says, in one line.
         swapped: Which metric it becomes when ideal and actual clustering swap roles; itself if empty.
         better: Whether higher or lower values are better; None if neither.
         range: Least and greatest possible value.
-        is_clipped: Whether rounding may carry the formula out of the range, so that its value is brought back.
+        is_clipped: Whether rounding may push the value out of the range, so that it is clipped.
         is_total: Whether the value is defined for every item (an item is in its own TP).
-        meets_empty: Whether it is averaged over items of which some have an empty cluster.
+        meets_empty: Whether it is averaged over items some of which have an empty cluster.
         means: If given, the metric is not averaged over items: it is `formula` applied to the averages of
             these metrics.
 
@@ -67,7 +67,7 @@ class Metric:
 
     @cached_property
     def with_empty(self) -> Metric:
-        """The same metric for items of which some have an empty cluster, for which it may be undefined."""
+        """The same metric for items some of which have an empty cluster, for which it may be undefined."""
         is_total = self.is_total and (bool(self.means) or -math.inf not in (self._value(0, 3, 0), self._value(0, 0, 3)))
         return replace(self, is_total=is_total, meets_empty=True)
 
@@ -359,14 +359,14 @@ def find_metrics(chosen: MetricChoice | None) -> tuple[Metric, ...]:
 
 
 def name_of(chosen: Any) -> str:
-    """Return the name of what stands for a metric: itself, or the metric that is registered under its name."""
+    """Return the name of a metric, given by name or as the `Metric` that is registered under its name."""
     if isinstance(chosen, Metric):
-        registered = METRICS.get(chosen.name, chosen)  # that of a beta is made anew whenever it is asked for
+        registered = METRICS.get(chosen.name, chosen)  # metrics with a beta are made anew for every request
         if registered.formula is not chosen.formula:
             raise UsageError(f"The metric {chosen.name!r} is not the one of that name. Register it with pw.metric.")
         return chosen.name
     if not isinstance(chosen, str):
-        raise UsageError(f"A metric is chosen by its name or by itself, not by {short(chosen)}.")
+        raise UsageError(f"Give a metric by name or as a Metric, not as {short(chosen)}.")
     return chosen
 
 
@@ -418,7 +418,7 @@ def metric(
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that columns of tables, or of the steps to them, could have."""
+    """Refuse a name that could clash with columns of tables or of intermediate steps."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"A metric needs a name of letters and digits, with single underscores between them, not {short(name)}."

@@ -1,4 +1,4 @@
-"""The sample: how the ideal clusters of a truth were drawn from all, and what each of them stands for."""
+"""The sample: how the ideal clusters of a truth were drawn, and how many clusters each of them stands for."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pointwise.core.metrics import Metric
 from pointwise.errors import UsageError
 
 EXPANSION = "_expansion"  # how many ideal clusters of the population one of the truth stands for
-REST = "_rest"  # the share of such clusters that was not drawn, of which alone something remains to be guessed
+REST = "_rest"  # the share of such clusters that was not drawn, which alone remains uncertain
 STRATUM = "_stratum"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of how a truth came about.
+    """What is known about how a truth was drawn.
 
     Args:
         sees_outside: Whether members of actual clusters that the truth does not list count as wrong. If not, merges
             with clusters that were not drawn are invisible.
-        clusters: Per ideal cluster of the truth `_expansion`, `_rest` and `_stratum`; None if nothing is known, so
-            that every cluster stands for equally many of infinitely many.
+        clusters: `_expansion`, `_rest` and `_stratum` of every ideal cluster of the truth; None if nothing is known:
+            then every cluster stands for equally many, out of infinitely many.
         population: Number and weight of all items that the truth stands for, if known.
         is_complete: Whether the truth is everything there is, so that values are exact.
         has_spurious: Whether items that the truth lacks are among the items. Each has an empty ideal cluster of its
-            own, which counts as drawn by itself.
-        behind: What the estimates are made from, for people; empty without a design.
+            own, which counts as drawn independently.
+        behind: What the estimates are based on, for people; empty without a design.
     """
 
     sees_outside: bool = False
@@ -42,7 +42,7 @@ class Sample:
 
     @property
     def words(self) -> str:
-        """What values are estimates of and from, for people; empty without a design."""
+        """What values estimate and from which data, for people; empty without a design."""
         items = f"{self.population.items:,} items" if self.population else "items of each clustering"
         return f"estimated for all {items} from {self.behind}" if self.behind else ""
 
@@ -79,11 +79,11 @@ class Sample:
 
 
 def sample_of_all(samples: Sequence[Sample]) -> Sample:
-    """Return the sample of several clusterings that one truth judges: of how many items is open if they differ."""
+    """Return the sample for several clusterings with one truth; the population is unknown if theirs differ."""
     first = samples[0]
     is_same = len({sample.population for sample in samples}) == 1
     return first if is_same else replace(first, population=None)
 
 
 UNKNOWN = Sample()
-"""What is known of a truth if nobody says how it came about."""
+"""What is known about a truth if nobody says how it was drawn."""

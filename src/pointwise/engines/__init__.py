@@ -67,7 +67,7 @@ def choose_engine(
     if engine is not None and not isinstance(engine, str):
         if has_limits:
             raise UsageError(
-                "memory_limit=... and threads=... are for DuckDB started here, not for an engine of its own."
+                "memory_limit=... and threads=... apply to an engine started here, not to one that you pass."
             )
         return engine
     if engine not in (None, *get_args(EngineName)):

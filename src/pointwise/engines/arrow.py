@@ -22,7 +22,7 @@ def open_table(table: Any) -> tuple[str, tuple[str, ...], Take]:
     """Name a table in memory and its columns, and return what takes some of them.
 
     Raises:
-        SourceError: It has a column twice, or names that are no names.
+        SourceError: It has a column twice, or invalid names.
     """
     package = type(table).__module__.split(".")[0].lstrip("_")
     kind = f"{package} {type(table).__name__}"
@@ -86,7 +86,7 @@ def read_arrow_files(found: Sequence[Path]) -> Any:
     """Open Arrow files as one dataset.
 
     Raises:
-        SourceError: One of them is no Arrow file.
+        SourceError: One of them is not an Arrow file.
     """
     from pyarrow.dataset import dataset as open_dataset  # loads pandas, if there is one
 

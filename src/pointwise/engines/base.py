@@ -12,7 +12,7 @@ from pointwise.columns import inside
 from pointwise.engines.files import OpenFile
 
 if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw  # which `pointwise --help` does not wait for
+    import narwhals.stable.v2 as nw  # which `pointwise --help` does not need
     import pyarrow as pa
 
 
@@ -20,7 +20,7 @@ CLOSED = "This result was closed, by close() or at the end of a with block. Eval
 
 
 class Load(Protocol):
-    """Read some columns of a table; in a file without types, keep those named in `text` as they stand."""
+    """Read some columns of a table; in a file without types, keep those named in `text` as they are."""
 
     def __call__(self, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
         """Return the columns under the names they have `inside`, unread until an engine's verb asks for them."""
@@ -54,7 +54,7 @@ class Source:
         is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
         files: The files it consists of, if it does.
         labels: What is known of a vector of labels, one per item.
-        table: The table itself, if it is an Arrow table in memory, which knows what it lacks.
+        table: The table itself, if it is an Arrow table in memory, which knows its nulls.
         scope: What its ids are local to, if it says so, such as the sample of a binning.
     """
 
@@ -69,7 +69,7 @@ class Source:
 
 
 def is_surely_full(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column in memory has a value in every row; one of an unusual type may hide that it lacks some."""
+    """Tell whether a column in memory has a value in every row; unusual types may hide missing values."""
     return not column.null_count and str(column.type) in _PLAIN
 
 
@@ -79,7 +79,7 @@ _PLAIN = frozenset(
 
 
 def as_source(name: str, frame: nw.LazyFrame) -> Source:
-    """Call a frame that is on the engine already a table that was found."""
+    """Wrap a frame that is already on the engine as a source."""
     import narwhals.stable.v2 as nw
 
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:  # noqa: ARG001
@@ -89,7 +89,7 @@ def as_source(name: str, frame: nw.LazyFrame) -> Source:
 
 
 def load_own(source: Source, columns: Sequence[str]) -> nw.LazyFrame:
-    """Load a table that pointwise made itself, whose names need not be enclosed."""
+    """Load a table that pointwise made itself, whose names need no encoding."""
     import narwhals.stable.v2 as nw
 
     return source.load(columns).select(*(nw.col(inside(c)).alias(c) for c in dict.fromkeys(columns)))
@@ -124,11 +124,11 @@ class Engine(Protocol):
         ...
 
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
-        """Compute a frame once and hold the result, on disk where memory does not suffice."""
+        """Compute a frame once and hold the result, on disk if it does not fit in memory."""
         ...
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
-        """Add a column of numbers between 0 and 1 that only the text in another one decides.
+        """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column.
 
         A number is the first 52 bits of the text's MD5 hash, plus a half, so that all engines agree.
         """
@@ -151,12 +151,12 @@ class Engine(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End what another thread has the engine compute, without waiting for the end.
+        """Interrupt what another thread is computing on the engine, without waiting.
 
         The other thread gets a KeyboardInterrupt from the embedded engine, and an EngineError from Spark.
         """
         ...
 
     def close(self) -> None:
-        """Let go of everything that was checkpointed. The engine and its frames cannot be used any more."""
+        """Release everything that was checkpointed. The engine and its frames cannot be used afterwards."""
         ...

@@ -45,7 +45,7 @@ class DuckDBEngine:
         self._handles: list[int] = []
         self._lock = threading.RLock()
         self._is_closed = False
-        # After two seconds a bar would get into what the program prints. It is a setting of each connection.
+        # After two seconds a progress bar would mix with the program's output. The setting is per connection.
         self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
 
@@ -56,7 +56,7 @@ class DuckDBEngine:
         return self._read_table(source)
 
     def pin(self, opened: Sequence[files.OpenFile]) -> Source:
-        """Open Parquet files by handles of our own, which mean the same files whatever their names come to mean."""
+        """Open Parquet files by our own handles, which refer to the same files even if their names do not."""
         handles = [os.dup(file.handle) for file in opened]
         if not self._handles:
             weakref.finalize(self, _let_go, self._connection, self._handles)
@@ -89,7 +89,7 @@ class DuckDBEngine:
         return _lazy(self._connection.table(name))
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
-        """Add a column of numbers between 0 and 1 that only the text in another one decides."""
+        """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""
         whole = f"CAST('0x' || substr(md5({_quoted(text)}), 1, 13) AS BIGINT)"
         return _lazy(frame.to_native().project(f"*, ({whole} + 0.5::DOUBLE) / {16**13}::DOUBLE AS {_quoted(name)}"))
 
@@ -105,12 +105,12 @@ class DuckDBEngine:
             frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
 
     def cancel(self) -> None:
-        """Interrupt the query that another thread has under way, if it is not at its end."""
+        """Interrupt the query that another thread is running, if any."""
         with suppress(duckdb.ConnectionException):
             self._connection.interrupt()
 
     def close(self) -> None:
-        """Let go of everything that was checkpointed, once no other thread is at work."""
+        """Release everything that was checkpointed, once no other thread is working."""
         with self._lock:
             self._is_closed = True
             _let_go(self._connection, self._handles)
@@ -150,7 +150,7 @@ class DuckDBEngine:
 
     def _read_json(self, found: tuple[Path, ...]) -> tuple[tuple[str, ...], Any]:
         patterns = _as_patterns(found)
-        # All rows say what the types are: the first ones may hold whole numbers only. Folders say nothing.
+        # Types come from all rows, because the first may hold only whole numbers. Folder names are ignored.
         options: dict[str, Any] = {"hive_partitioning": False, "sample_size": -1, "maximum_sample_files": len(found)}
         relation = self._connection.read_json(patterns, **options)
         types = {
@@ -197,7 +197,7 @@ class DuckDBEngine:
             "escapechar": '"',
             "comment": "",
             "allow_quoted_nulls": False,
-            "hive_partitioning": False,  # a folder called cluster=9 says nothing about the file in it
+            "hive_partitioning": False,  # a folder called cluster=9 is not a column
         }
         patterns, names = _as_patterns(same), [inside(c) for c in head.columns]
 
@@ -210,7 +210,7 @@ class DuckDBEngine:
             try:
                 return self._connection.read_csv(patterns, names=names, dtype=types, sample_size=-1, **options)
             except duckdb.InvalidInputException:
-                read_text().count("*").fetchall()  # this tells which line is wrong
+                read_text().count("*").fetchall()  # to find out which line is wrong
                 raise
 
         relation = read_text() if set(columns) <= set(text) else read_typed()
@@ -285,7 +285,7 @@ class _Database:
             raise UsageError(f"DuckDB cannot start with {said}: {_first_line(error)}") from error
 
     def close(self) -> None:
-        """Let go of everything, unless other engines share it."""
+        """Release everything, unless other engines share it."""
         if not self._is_shared:
             self.connection.close()
             self._remove()
@@ -323,7 +323,7 @@ _RAGGED = re.compile(
 
 @contextmanager
 def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterator[None]:
-    """Turn DuckDB's errors into ours, so that callers need to know one tree only."""
+    """Turn DuckDB's errors into ours, so that callers need to know only one hierarchy."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:

@@ -150,7 +150,7 @@ def target_of(path: Path | str) -> FileFormat:
 
 @dataclass(frozen=True)
 class CsvHead:
-    """What stands at the top of a file of separated values."""
+    """What is at the top of a file of separated values."""
 
     columns: tuple[str, ...]
     delimiter: str
@@ -200,7 +200,7 @@ def read_csv_head(path: Path, *, header: bool = True) -> CsvHead:
 
 
 def parse_csv_head(path: Path, lines: io.TextIOBase, *, header: bool = True) -> CsvHead:
-    """Find the header in the first lines of a file of separated values; without one, columns have numbers."""
+    """Find the header in the first lines of a file of separated values; without one, columns are numbered."""
     comments, line = [], lines.readline()
     while header and line.startswith("#"):
         comments.append(line)
@@ -250,7 +250,7 @@ def _open_text(path: Path) -> io.TextIOWrapper:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name to write to, and rename it when the writing went well.
+    """Give a temporary name to write to, and rename it if writing succeeds.
 
     Raises:
         UsageError: The path cannot be that of a file.
@@ -275,10 +275,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path that the system can be asked about.
+    """Return a path that the system accepts.
 
     Raises:
-        UsageError: It is not a path, or one that no file can have.
+        UsageError: It is not a path, or no file can have it.
     """
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
         raise UsageError(f"A path is needed, as text or a pathlib.Path, not {type(path).__name__}.")
@@ -299,7 +299,7 @@ def say_why(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that was opened, so that it can be read whatever its name means later."""
+    """An open file, which can be read even if its name later refers to another."""
 
     path: Path
     handle: int
@@ -311,17 +311,17 @@ class OpenFile:
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """What tells it from any other file, also from one that takes its name."""
+        """What distinguishes it from any other file, including one that takes its name."""
         found = os.fstat(self.handle)
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def read(self) -> bytes:
-        """Return all that it holds."""
+        """Return its whole content."""
         with self._from_start() as file:
             return file.read()
 
     def checksum(self) -> str:
-        """Compute the SHA-256 of all that it holds."""
+        """Compute the SHA-256 of its content."""
         with self._from_start() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -358,6 +358,6 @@ def identity_of(path: Path) -> tuple[int, ...] | None:
         return None
 
 
-_OPTIONS = 0  # as far as the system knows them; Windows would translate line ends
+_OPTIONS = 0  # as far as the system supports them; Windows would translate line ends
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
     _OPTIONS |= getattr(os, _name, 0)

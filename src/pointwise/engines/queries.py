@@ -34,7 +34,7 @@ def count_each(frames: Sequence[nw.LazyFrame], engine: Engine) -> list[int]:
 
 
 def total(frame: nw.LazyFrame, column: str, engine: Engine) -> float:
-    """Sum a column; nothing adds up to zero."""
+    """Sum a column; without rows, the sum is 0."""
     return float(only_row(frame.select(nw.col(column).sum()), engine)[column] or 0.0)
 
 

@@ -44,7 +44,7 @@ _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE", "MALFORMED", "UNABLE_TO_I
 
 
 class SparkEngine:
-    """A Spark session that somebody else owns; the engine only takes back what it asked Spark to hold.
+    """A Spark session that the caller owns; the engine only releases what it asked Spark to hold.
 
     Frames of PySpark classic and of Spark Connect both work. Paths are read by Spark, so they may be anything
     that it can reach: `hdfs://`, `s3a://`, globs, folders of parts.
@@ -113,15 +113,15 @@ class SparkEngine:
     def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
 
-        Held partitions that are lost with an executor are computed again, which a checkpoint of Spark's own that
-        cuts the lineage could not do.
+        Held partitions that are lost with an executor are computed again, which Spark's own checkpoints could not do,
+        because they cut the lineage.
         """
         held = frame.to_native().persist()
         self._held.append(held)
         return _frame(held)
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
-        """Add a column of numbers between 0 and 1 that only the text in another one decides."""
+        """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""
         whole = f"CAST(conv(substr(md5({_quoted(text)}), 1, 13), 16, 10) AS BIGINT)"
         return _frame(frame.to_native().selectExpr("*", f"({whole} + 0.5D) / {16**13}.0D AS {_quoted(name)}"))
 
@@ -147,7 +147,7 @@ class SparkEngine:
         self.session.interruptTag(self._tag)
 
     def close(self) -> None:
-        """Let go of everything that Spark holds for this engine. The session lives on."""
+        """Release everything that Spark holds for this engine. The session stays."""
         self._is_closed = True
         while self._held:
             with _translated_errors():
@@ -214,7 +214,7 @@ class SparkEngine:
 
     @contextmanager
     def _described(self) -> Iterator[None]:
-        """Tag the operations that start inside, and describe their jobs as far as the session knows descriptions."""
+        """Tag the operations that start inside, and describe their jobs if the session supports descriptions."""
         self.session.addTag(self._tag)
         try:
             with self._job_description():
@@ -278,7 +278,7 @@ class _CsvFiles:
             )
 
     def kinds(self, columns: Sequence[str], text: Sequence[str]) -> dict[str, str]:
-        """Guess the types of columns from all rows, but for those that stay text."""
+        """Infer the types of columns from all rows, except those that stay text."""
         kinds = dict.fromkeys(columns, "string")
         if set(columns) <= set(text):
             return kinds
@@ -295,7 +295,7 @@ class _CsvFiles:
 
 
 def _common_kinds(guesses: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Take columns for text where files disagree on their type."""
+    """Treat columns as text where files disagree on their type."""
     first, *others = guesses
     return {c: kind if all(other[c] == kind for other in others) else "string" for c, kind in first.items()}
 
@@ -303,7 +303,7 @@ def _common_kinds(guesses: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def _start_session(master: str | None, conf: Mapping[str, str]) -> Any:
     active = SparkSession.getActiveSession()
     if active is not None and not conf:
-        return active  # as it is: its settings are somebody else's
+        return active  # unchanged: its settings belong to the caller
     builder = SparkSession.builder.appName("pointwise")
     builder = builder.master(master) if master else builder
     for key, value in (({} if active else _OWN_SETTINGS) | dict(conf)).items():
@@ -350,7 +350,7 @@ def _as_spark_types(table: pa.Table) -> pa.Table:
 
 
 def _as_spark_type(dtype: pa.DataType, values: pa.ChunkedArray) -> pa.DataType:
-    """Choose the type that Spark has for values; it knows no unsigned integers and no dictionaries."""
+    """Choose the type that Spark has for values; it has no unsigned integers and no dictionaries."""
     if pa.types.is_dictionary(dtype):
         return _as_spark_type(dtype.value_type, values)
     if pa.types.is_uint64(dtype):
@@ -409,7 +409,7 @@ def _write_text(native: Any, path: Path, target: files.FileFormat) -> None:
 
 
 def _gather_array(part: Path, path: Path, opened: Callable[..., Any]) -> None:
-    """Make one JSON array of the objects that stand in the lines of a file."""
+    """Make one JSON array of the objects on the lines of a file."""
     with opened(part, "rt", encoding="utf-8") as lines, opened(path, "wt", encoding="utf-8") as array:
         array.write("[")
         array.writelines(("," if number else "") + "\n\t" + line.rstrip("\n") for number, line in enumerate(lines))
@@ -418,7 +418,7 @@ def _gather_array(part: Path, path: Path, opened: Callable[..., Any]) -> None:
 
 @contextmanager
 def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterator[None]:
-    """Turn Spark's errors into ours, so that callers need to know one tree only."""
+    """Turn Spark's errors into ours, so that callers need to know only one hierarchy."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -433,7 +433,7 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
 
 
 def _reason(error: Exception) -> str:
-    """Take from a Java stack trace what says what happened: the line with a condition in brackets, if there is one."""
+    """Extract the telling line of a Java stack trace: the one with a condition in brackets, if any."""
     named = re.search(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] .*", str(error))
     if named:
         return named[0].strip()

@@ -1,7 +1,8 @@
 """Turns: what a user holds asks its engine for a turn before it does anything.
 
-Building a frame is work for an engine too, which a verb comes too late for. A turn keeps other threads out where an
-engine serves one at a time, refuses an engine that was closed, and turns the errors of the engine into ours.
+Building a frame already needs the engine, so guarding the engine's verbs would be too late. A turn keeps other threads
+out where an engine serves one at a time, refuses an engine that was closed, and turns the errors of the engine into
+ours.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ALWAYS_POSSIBLE = ("close", "engine")
 
 
 def in_turn(engine: str) -> Callable[[C], C]:
-    """Have everything public in a class done in a turn of an engine.
+    """Make every public method and property of a class take a turn of its engine.
 
     Args:
         engine: The attribute that holds the engine.
@@ -68,13 +69,13 @@ def later(engine: Engine, function: Callable[[], T]) -> Callable[[], T]:
 
 
 class LateProperty(functools.cached_property[T]):
-    """A cached property without a lock of its own, as Python 3.11 has it.
+    """A cached property without the lock that Python 3.11 gives it.
 
-    Who holds that lock would wait for a turn of an engine, while who has the turn waits for the lock.
+    A thread that holds that lock would wait for a turn, while the thread that has the turn waits for the lock.
     """
 
     def __get__(self, holder: Any, owner: type | None = None) -> T:  # type: ignore[override]
-        """Return the value, computed at the first time."""
+        """Return the value, computed on first use."""
         if self.attrname not in holder.__dict__:
             holder.__dict__[self.attrname] = self.func(holder)
         value: T = holder.__dict__[self.attrname]

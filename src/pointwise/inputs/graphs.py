@@ -67,7 +67,7 @@ class Graph:
     Args:
         name: Where they come from.
         items: The ids, least first: Arrow, without repeats.
-        left: Number of the one item of each link.
+        left: Number of one item of each link.
         right: Number of the other.
         score: Of each link, if links have scores.
         is_yes: Whether each link says that its items belong together, if links are answers.
@@ -130,7 +130,7 @@ def least_members(labels: Nodes) -> Nodes:
     """Return for every node the least node of its component."""
     nodes = np.arange(len(labels), dtype=np.int32)
     first = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int32)
-    first[labels[::-1]] = nodes[::-1]  # of several assignments the last one holds, which is that of the least node
+    first[labels[::-1]] = nodes[::-1]  # the last of several assignments wins, which is the least node's
     return first[labels]
 
 

@@ -45,15 +45,15 @@ _PAIR, _TRIPLE = 2, 3
 class Links(Openable):
     """A clustering given by pairs of items that belong together: its clusters are the connected components.
 
-    Takes the place of a clustering wherever one is read. Every item of the table is in the clustering, also one whose
-    links do not count: it is alone then. The id of a cluster is the least id of its items.
+    Can be given wherever a clustering is read. Every item of the table is in the clustering; one whose links do not
+    count is alone. The id of a cluster is the least id of its items.
 
     Args:
-        table: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
-            answer, a graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
-        left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
+        table: Pairs of items, as any kind of table; also a list of pairs, or of triples with a score or an answer, a
+            graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
+        left: Column, or columns together, with one item; by default `left`, or the first of two columns.
         right: The same for the other item.
-        score: Column with a number that says how sure a link is.
+        score: Column with the strength of each link.
         threshold: The least score of a link that counts.
         items: Items without any link, each a cluster of its own: a table, or a list of ids.
         answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
@@ -80,7 +80,7 @@ class Links(Openable):
     layout: LayoutName | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Refuse meaningless combinations."""
         check_choice("contradictions", self.contradictions, Contradictions)
         if self.layout is not None:
             check_choice("layout", self.layout, LayoutName)
@@ -117,15 +117,15 @@ def cluster_links(
 ) -> pa.Table:
     """Cluster items by the links between them: a cluster is a connected component.
 
-    Every item of the links is in the result, also one whose links do not count: it is alone then. The id of a cluster
-    is the least id of its items, so that it is the same in every run.
+    Every item of the links is in the result; one whose links do not count is alone. The id of a cluster is the least id
+    of its items, so that it is the same in every run.
 
     Args:
-        links: Pairs of items, in every form that tables come in; also a list of pairs, or of triples with a score or an
-            answer, a graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
-        left: Column, or columns together, with the one item; by default `left`, or the first of two columns.
+        links: Pairs of items, as any kind of table; also a list of pairs, or of triples with a score or an answer, a
+            graph of networkx, pandas objects indexed by pairs (recordlinkage), or scored pairs of dedupe.
+        left: Column, or columns together, with one item; by default `left`, or the first of two columns.
         right: The same for the other item.
-        score: Column with a number that says how sure a link is.
+        score: Column with the strength of each link.
         threshold: The least score of a link that counts.
         items: Items without any link, each a cluster of its own: a table, or a list of ids.
         answer: Column with what people answered: yes or no (also true and false, 1 and 0). A yes links.
@@ -303,7 +303,9 @@ def _check_ends(links: Links, source: Source, role: str) -> None:
     left, right = _names(links.left), _names(links.right)
     _require(source, (*left, *right), role)
     if not left or len(left) != len(right) or left == right:
-        raise UsageError(f"left={short(left)} and right={short(right)} must be as many columns, and not the same.")
+        raise UsageError(
+            f"left={short(left)} and right={short(right)} must name equally many columns, and different ones."
+        )
 
 
 def _require(source: Source, names: tuple[str, ...], role: str) -> None:

@@ -15,7 +15,7 @@ ColumnNames = str | Sequence[str]
 """The name of a column, or the names of several that together make up an id."""
 
 Outside = Literal["ignore", "wrong", "spurious"]
-"""What members of actual clusters that the truth does not list mean."""
+"""How to treat members of actual clusters that the truth does not list."""
 
 Missing = Literal["drop", "singleton", "wrong", "error"]
 """What happens to ideal items that the actual clustering lacks."""
@@ -30,16 +30,16 @@ DiffOn = Literal["common", "union"]
 """Which items a diff is about: those that both clusterings have, or all."""
 
 Contradictions = Literal["error", "drop"]
-"""What happens to items that answers put together and tell apart."""
+"""What happens to items with contradicting answers."""
 
 MistakesBy = Literal["cluster", "pair"]
 """What a mistake is: a cluster that merges or was split, or two parts of one."""
 
 Pairs = Literal["counts", "product", "replication"]
-"""What a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
+"""How much a pair of items counts: 1, the product of the weights, or as if weights were numbers of copies."""
 
 DistanceMissing = Literal["drop", "singleton"]
-"""What happens to items that not all clusterings have, where distances are measured."""
+"""What happens, in distances, to items that not all clusterings have."""
 
 MistakeKind = Literal["over-merge", "under-merge", "outside", "missing", "both"]
 """Which mistakes to list; "both" are over-merges, with those outside the truth, and under-merges."""
@@ -71,14 +71,14 @@ class Sampling:
     """How the ideal clusters of a truth were drawn from those of a population.
 
     Args:
-        how: "clusters" (every ideal cluster was as likely), "items" (items were drawn, and their whole clusters
+        how: "clusters" (all ideal clusters were equally likely), "items" (items were drawn, and their whole clusters
             labelled), "complete" (the truth is everything), or "probabilities" (given for every ideal cluster).
-        column: Of the truth or of a table of its own: the probability of each ideal cluster to be in the truth.
+        column: Column of the truth or of a separate table: the probability that each ideal cluster is in the truth.
         drawn: Number of items drawn.
         population: Number of ideal clusters ("clusters", per stratum if there are strata) or items in the population.
-        strata: Column of the truth: within its values clusters were drawn by themselves.
-        weight: Column that items were drawn in proportion to, if not all were as likely.
-        rate: With which rate items were drawn per weight: a cluster of weight w has 1 - exp(-rate w).
+        strata: Column of the truth: clusters were drawn separately for each of its values.
+        weight: Column that items were drawn in proportion to, if not all were equally likely.
+        rate: Rate of drawing items per weight: a cluster of weight w is drawn with probability 1 - exp(-rate w).
 
     Examples:
         >>> import pointwise as pw
@@ -97,7 +97,7 @@ class Sampling:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Refuse meaningless combinations."""
         if (self.weight is None) != (self.rate is None) or (self.rate is not None and not 0 < self.rate < math.inf):
             raise UsageError(f"Items drawn by {self.weight!r} need a rate above 0, not {self.rate!r}.")
         if self.drawn is not None and (self.how != "items" or self.drawn < 1):
@@ -130,7 +130,7 @@ class Options:
     layout: LayoutName | Mapping[str, LayoutName] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Refuse meaningless values."""
         if self.weight is not None and not isinstance(self.weight, str):
             kind = type(self.weight).__name__
             raise UsageError(
@@ -151,7 +151,7 @@ class Options:
             check_choice("layout", layout, LayoutName)
 
     def check_tables(self, names: Sequence[str]) -> None:
-        """Refuse a setting for a table that there is not, which would be ignored.
+        """Refuse a setting for a table that does not exist, instead of ignoring it.
 
         Raises:
             UsageError: The message lists the tables.
@@ -192,7 +192,7 @@ def check_keys(parameter: str, given: Mapping[str, Any], names: Sequence[str]) -
     unknown = next((key for key in given if key not in names), None)
     if unknown is not None:
         known = ", ".join(map(repr, names))
-        raise UsageError(f"{parameter}=... says something about {short(unknown)}, which is not one of {known}.")
+        raise UsageError(f"{parameter}=... names {short(unknown)}, which is not one of {known}.")
 
 
 def check_choice(parameter: str, value: Any, choices: Any) -> None:
@@ -207,7 +207,7 @@ def check_choice(parameter: str, value: Any, choices: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a user gave a number, of Python or NumPy; NaN is none, and neither is True."""
+    """Tell whether a value is a number of Python or NumPy; NaN and True are not."""
     return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
@@ -217,7 +217,7 @@ def has_header(header: bool | Mapping[str, bool], table: str) -> bool:  # noqa: 
 
 
 def as_labels(given: Any) -> tuple[Any, ...]:
-    """List the labels that stand for no cluster; a single one may be given as it is, also one of NumPy's integers."""
+    """List the labels that stand for no cluster; a single one, also a NumPy integer, need not be in a list."""
     if given is None:
         return ()
     several = given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]

@@ -87,7 +87,7 @@ def _check_order(source: Any) -> None:
 
 
 def _check_memberships(source: Mapping[Any, Any]) -> None:
-    """Refuse lists for values: they may be the members of clusters or the columns of a table."""
+    """Refuse a mapping to lists: they may be the members of clusters or the columns of a table."""
     if any(isinstance(value, Iterable) and not isinstance(value, (str, bytes)) for value in source.values()):
         raise InputError(
             "A dictionary maps each item to its cluster, but this one maps to lists. If these are the members of each "
@@ -119,7 +119,7 @@ def as_array(values: Any, what: str) -> pa.Array:
     """Turn ids in plain Python or NumPy objects into an Arrow array.
 
     Raises:
-        IdTypeError: They are of no kind, or of several kinds, that ids can have.
+        IdTypeError: They are of a kind, or of several kinds, that cannot be ids.
     """
     try:
         return pa.array(values if not isinstance(values, range) else list(values), from_pandas=True)
@@ -145,7 +145,7 @@ def _weights_of(items: list[Any], values: list[Any]) -> pa.Table:
 
 
 def _is_table(source: Any) -> bool:
-    if is_spark_frame(source):  # first: one of Spark Connect claims to have any attribute
+    if is_spark_frame(source):  # first, because Spark Connect's frames claim to have any attribute
         return True
     if isinstance(source, Mapping) or _is_pandas_series(source):
         return False

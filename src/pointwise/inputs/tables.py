@@ -56,7 +56,7 @@ class Table:
         return replace(self, frame=frame, is_whole=False)
 
     def known_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows, if it is known without asking an engine that columns of the source lack no value in them."""
+        """Count the rows, if it is known without a query that columns of the source have no nulls."""
         known = self.source.table if self.is_whole else None
         if known is None or not all(is_surely_full(known[column]) for column in columns):
             return None
@@ -120,12 +120,12 @@ def check_scopes(sources: Mapping[str, Source]) -> None:
 
 
 def check_labels(sources: Mapping[str, Source]) -> None:
-    """Refuse vectors of labels of which nobody knows how they belong together.
+    """Refuse label vectors that cannot be matched with each other.
 
-    Labels are in the same order, as everywhere, unless all of them have an index that says which items they are of.
+    Labels are taken to be in the same order, unless all of them have an index that names their items.
 
     Raises:
-        InputError: They are not as many, or some have such an index and others do not.
+        InputError: Their lengths differ, or some have such an index and others do not.
     """
     vectors = {name: source.labels for name, source in sources.items() if source.labels is not None}
     indexed = [name for name, labels in vectors.items() if labels.index == "ids"]
@@ -145,11 +145,11 @@ _PAIRS = (
     *({"l", "r"}, {"lhs", "rhs"}, {"left", "right"}, {"1", "2"}, {"first", "second"}),
     *({"source", "target"}, {"src", "dst"}, {"src", "tgt"}, {"from", "to"}),
 )
-_LETTERS = {"a", "b"}  # say pair beside another word only: `id_a` and `id_b`
+_LETTERS = {"a", "b"}  # mean a pair only beside another word: `id_a` and `id_b`
 
 
 def check_not_pairs(source: Source, role: str) -> None:
-    """Refuse a table whose columns are called like the two items of a pair, if nobody said which is the item.
+    """Refuse a table whose columns are named like the two items of a pair, unless the user says which is the item.
 
     Raises:
         InputError: Such a table is one of links.
@@ -189,8 +189,8 @@ def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
     """Refuse a CSV file whose first line looks like data, rather than lose a row.
 
     Args:
-        table: A clustering whose columns nobody has named.
-        others: Other clusterings, which may have an item called like one of its columns.
+        table: A clustering whose columns the user has not named.
+        others: Other clusterings, which may have an item with the name of one of its columns.
         engine: What looks.
 
     Raises:

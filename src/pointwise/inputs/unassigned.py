@@ -17,7 +17,7 @@ from pointwise.inputs.options import UnassignedPolicy
 from pointwise.inputs.tables import Table
 from pointwise.text.values import format_count, short
 
-ALONE = "<alone> "  # with an item behind it: the id of a cluster that exists for this item only
+ALONE = "<alone> "  # followed by an item: the id of a cluster that exists only for this item
 MISSING_ITEM = "<missing> "  # likewise, for an item that the clustering lacks
 UNASSIGNED_CLUSTER = "<unassigned>"
 
@@ -87,7 +87,7 @@ def check_unnamed_labels(table: Table, policy: UnassignedPolicy, engine: Engine)
     So does one for an array of labels: density clustering gives -1 to noise, which is not a cluster.
 
     Raises:
-        UsageError: There are such items, and nobody said which labels stand for no cluster.
+        UsageError: There are such items, and the user did not say which labels stand for no cluster.
     """
     if policy.labels or (policy.policy == "error" and table.source.labels is None):
         return

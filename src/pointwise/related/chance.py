@@ -1,4 +1,4 @@
-"""Chance: how much two clusterings tell of each other if items are dealt out at random, with the sizes as they are."""
+"""Chance: how much two random clusterings with given cluster sizes tell about each other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 Sizes = Sequence[tuple[int, int]]
 """Cluster sizes, each with the number of clusters that have it."""
 
-_SPREAD, _MARGIN = 12, 40  # how far from the mean a number of shared items can lie before its chance rounds to nothing
+_SPREAD, _MARGIN = 12, 40  # how far from the mean a number of shared items can be before its probability rounds to 0
 
 
 def expect_information(ideal: Sizes, actual: Sizes, items: float) -> float:
     """Sum n log(n items / (a b)) over all pairs of clusters, as expected for random clusterings of the same sizes.
 
-    The number n that clusters of sizes a and b share is hypergeometric. Clusters of one size are alike, so that the
-    work is in pairs of distinct sizes, which are few, and in the numbers n that are not beyond chance.
+    The number n that clusters of sizes a and b share is hypergeometric. Clusters of equal size behave alike, so the
+    work is in pairs of distinct sizes, which are few, and in the numbers n that are not practically impossible.
     """
     from scipy.special import xlogy
 
@@ -44,14 +44,14 @@ def _chances(a: float, b: Any, items: float) -> tuple[Any, Any]:
     before, sizes = n[:, :-1], b[:, None]
     with np.errstate(divide="ignore"):
         steps = np.log((a - before) * (sizes - before) / ((before + 1) * (items - a - sizes + before + 1)))
-    steps = np.where(n[:, 1:] > before, steps, -np.inf)  # beyond the greatest number there is none
+    steps = np.where(n[:, 1:] > before, steps, -np.inf)  # beyond the greatest possible number
     logs = np.concatenate([np.zeros((len(b), 1)), np.cumsum(steps, axis=1)], axis=1)
     chances = np.exp(logs - logs.max(axis=1, keepdims=True))
     return n, chances / chances.sum(axis=1, keepdims=True)
 
 
 def _shared(a: float, b: Any, items: float) -> tuple[Any, Any]:
-    """Return the least and the greatest number of items that clusters of two sizes share, chance permitting."""
+    """Return the least and the greatest number of items that clusters of two sizes can share by chance."""
     mean = a * b / items
     reach = _SPREAD * np.sqrt(mean) + _MARGIN
     low = np.maximum(np.maximum(0, a + b - items), np.floor(mean - reach))

@@ -1,8 +1,8 @@
 """Estimates: metrics of pairs and of B-cubed for all items that a sampled truth stands for, with standard errors.
 
-All of them are ratios of sums over ideal clusters, as the pointwise metrics are, so that a sample of clusters tells
-about them. A wrong pair within an actual cluster belongs to two ideal clusters, and counts half in each. Entropies,
-purities and best matches are no such ratios: of those nothing is said for a sampled truth.
+All of them are ratios of sums over ideal clusters, like the pointwise metrics, so they can be estimated from a sample
+of clusters. A wrong pair within an actual cluster belongs to two ideal clusters, and counts half in each. Entropies,
+purities and best matches are not such ratios and are not estimated for a sampled truth.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> 
 
 
 def _metrics(evidence: Evidence, pairs: Pairs) -> list[Metric]:
-    """List what can be estimated, as metrics that are averages over whatever their denominators count."""
+    """List what can be estimated, as metrics that are averages over what their denominators count."""
     found = []
     for name, (like, _, _) in _ROWS.items():
         own = name if pairs == "counts" or not name.startswith("pair_") else f"{pairs}_{name}"
@@ -106,7 +106,7 @@ def _sum_clusters(evidence: Evidence, pairs: Pairs, metrics: Sequence[Metric]) -
     """Sum numerators and denominators over the cells of every ideal cluster, expanded to the population."""
     items, tp, squares = nw.col(ITEMS).cast(nw.Float64), nw.col(TP), nw.col(SQUARES)
     known = evidence.cells.with_columns(nw.col(WEIGHT).alias(_PRESENT))
-    if evidence.has_empty:  # of which pairs know nothing
+    if evidence.has_empty:  # pairs do not include these
         none = [nw.when(is_empty()).then(nw.lit(0)).otherwise(nw.col(n)).alias(n) for n in (ITEMS, SQUARES, _PRESENT)]
         known = known.with_columns(*none)
     if pairs == "replication":

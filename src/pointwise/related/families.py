@@ -24,7 +24,7 @@ class RelatedMetric:
     """A number of another family.
 
     Args:
-        name: How users call it.
+        name: Its name.
         formula: Its value, from sums over the cells and the V-measure's beta.
         text: The formula as people write it.
         summary: What it says, in one line.
@@ -72,8 +72,8 @@ def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str
     """Compute the related metrics from sums over the cells.
 
     Raises:
-        UsageError: Weights that are less than 1 are to be numbers of copies.
-        WeightError: Weights are too far apart for products of them.
+        UsageError: Weights below 1 cannot be numbers of copies.
+        WeightError: Weights are too far apart to compute their products.
     """
     if pairs == "replication":
         check_copies(sums.lightest)
@@ -111,7 +111,7 @@ def check_products(product: float, reach: float) -> None:
         reach: The squares that they are a difference of.
 
     Raises:
-        WeightError: What rounding leaves of the products would be wrong.
+        WeightError: Rounding would make the products wrong.
     """
     if product < reach * _LEAST_PRODUCT:
         raise WeightError(
@@ -134,7 +134,7 @@ def check_options(*, beta: float, pairs: str) -> None:
 
 
 def _within(value: float) -> float:
-    """Keep rounding from carrying a value over the border of its range."""
+    """Keep rounding from pushing a value out of its range."""
     return min(max(value, 0.0), 1.0)  # NaN, as the first of two, stays
 
 
@@ -163,11 +163,11 @@ def _harmonic(mean: Callable[[str], SumFormula], precision: str, recall: str) ->
     return lambda s, beta: _harmonic_mean(mean(precision)(s, beta), mean(recall)(s, beta))
 
 
-_LEAST_ENTROPY = 1e-9  # per weight: below it, rounding the weights says more than the clusters do
+_LEAST_ENTROPY = 1e-9  # per weight: below it, rounding dominates
 
 
 def _settled(open_: float, entropy: float, s: Sums) -> float:
-    """Return the share of an entropy that is settled; undefined if one cluster has as good as all the weight."""
+    """Return the share of an entropy that is explained; undefined if one cluster has practically all the weight."""
     return math.nan if entropy < _LEAST_ENTROPY * s.weight else _within(1 - open_ / entropy)
 
 

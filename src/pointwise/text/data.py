@@ -31,7 +31,7 @@ def as_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, is_guar
 
 
 def _csv_line(values: Sequence[Any]) -> str:
-    """Write one row; the writer quotes what its own line ending consists of, so that lone carriage returns are too."""
+    """Write one row. The writer quotes the characters of its own line ending, which covers lone carriage returns."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerow(values)
     return buffer.getvalue().removesuffix("\r\n")

@@ -1,4 +1,4 @@
-"""Drawings: rows and what to know of their columns, before anything decides on a terminal, a notebook or a page."""
+"""Drawings: rows and facts about their columns, independent of terminal, notebook and page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Drawing:
         return sorted(found, key=lambda column: ranks[column.kind])
 
     def holds_numbers(self, column: Column) -> bool:
-        """Tell whether a column stands at the right."""
+        """Tell whether a column is aligned right."""
         values = (row.get(column.name) for row in self.rows)
         return column.kind in NUMBERS or any(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in values

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
-_CONTROLS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of characters, separators of lines
-_DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # these turn around what stands beside them
+_CONTROLS = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line separators
+_DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # these reverse the text beside them
 
 
 def escape_controls(text: str, *, keep: str = "") -> str:
-    r"""Write characters that do something instead of showing something as Python does, such as `\x1b`.
+    r"""Escape characters that would act rather than show, the way Python does: `\x1b`.
 
     Args:
         text: What may come from data.

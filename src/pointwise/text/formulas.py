@@ -1,7 +1,7 @@
 """Formulas: cells of CSV that a spreadsheet would compute rather than show, and how to guard them.
 
 Ids and attributes come from anywhere, and one that begins with `=` may fetch an address when the file is opened. An
-apostrophe in front makes a spreadsheet take the cell for text. It changes the data, so it is for those who ask for it.
+apostrophe in front makes a spreadsheet take the cell for text. It changes the data, so it is done only on request.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def draw_table(drawing: Drawing) -> str:
     """Draw rows as text for a terminal.
 
     Intervals stand beside their values, or below them where that is too wide. Where the terminal is too narrow even for
-    that, columns that matter less are left out, which is said; and where that does not help, every row is a list.
+    that, less important columns are left out, with a note; if that is not enough, every row becomes a list.
     """
     from rich.console import Console
 
@@ -57,7 +57,7 @@ class _LaidOut:
     Args:
         name: Its head.
         cells: Its texts, of one line or two.
-        is_number: Whether they stand at the right.
+        is_number: Whether they are aligned right.
         least: The width in which nothing breaks inside a word.
         whole: The width in which nothing breaks at all.
     """
@@ -186,5 +186,5 @@ def wrap(text: str) -> str:
 
 
 def terminal_width() -> int:
-    """Return the width of the terminal; what is not written to one is as wide as a page of documentation."""
+    """Return the width of the terminal, or that of a documentation page when not writing to one."""
     return max(20, shutil.get_terminal_size(fallback=(120, 24)).columns)

@@ -23,7 +23,7 @@ NOTHING = "–"
 
 
 DIFFERS = " *"
-"""What stands behind a value that differs from that of another record."""
+"""Mark after a value that differs from another record's."""
 
 
 def format_value(kind: Kind, value: Any) -> str:
@@ -43,7 +43,7 @@ def format_cell(column: Column, row: Mapping[str, Any]) -> str:
 
 def format_ends(column: Column, row: Mapping[str, Any], *, is_narrow: bool = True) -> str:
     """Write the interval of a value to stand beside it in a table; nothing if it has none."""
-    if not column.low:  # which a column of a user may be called
+    if not column.low:  # a user's column may be called that
         return ""
     return format_interval(column.kind, row.get(column.low), row.get(column.high), is_narrow=is_narrow)
 
@@ -55,8 +55,8 @@ def format_interval(kind: Kind, low: float | None, high: float | None, *, is_nar
         kind: What the value is that the interval belongs to.
         low: Its lower end.
         high: Its upper end.
-        is_narrow: Whether it stands in a table with others. Then the ends of a metric, which are not sure to the last
-            digit themselves, have three digits.
+        is_narrow: Whether it is shown in a table. Then the ends of a metric's interval have three digits, since they
+            are not exact to the last digit anyway.
     """
     if low is None or high is None:
         return ""
@@ -67,7 +67,7 @@ def format_interval(kind: Kind, low: float | None, high: float | None, *, is_nar
 
 
 def name_interval(confidence: float) -> str:
-    """Name intervals by how often they hold the true value.
+    """Name intervals by how often they contain the true value.
 
     Examples:
         >>> name_interval(0.95)
@@ -92,7 +92,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_metric(value: float, digits: int = 4) -> str:
-    """Write a metric; one that is not quite 0 or 1 does not look like it."""
+    """Write a metric; only exact values are written as 0 or 1."""
     if math.isnan(value):
         return NOTHING
     if abs(value) >= 1000:  # noqa: PLR2004  # a count, such as of pairs
@@ -106,7 +106,7 @@ def format_metric(value: float, digits: int = 4) -> str:
 
 
 def format_difference(value: float) -> str:
-    """Write a difference with its sign; one that is not quite 0 does not look like it."""
+    """Write a difference with its sign; only an exact 0 is written as 0."""
     text = f"{value:+.4f}"
     if text in ("+0.0000", "-0.0000"):
         return "0.0000" if abs(value) < 1e-12 else f"{text[0]}<0.0001"  # noqa: PLR2004  # what rounding leaves of zero
@@ -114,7 +114,7 @@ def format_difference(value: float) -> str:
 
 
 def format_share(value: float) -> str:
-    """Write a share as a percentage; one that is not quite none or all does not look like it."""
+    """Write a share as a percentage; only exact shares are written as 0% or 100%."""
     text = f"{value:.1%}"
     if text == "100.0%" and value < 1:
         return ">99.9%"
@@ -122,7 +122,7 @@ def format_share(value: float) -> str:
 
 
 def format_weight(value: float) -> str:
-    """Write a weight without digits that say nothing."""
+    """Write a weight without meaningless digits."""
     whole = float(value).is_integer() or abs(value) >= 1e6  # noqa: PLR2004
     return f"{value:,.0f}" if whole else f"{value:,.6g}"
 
@@ -161,7 +161,7 @@ def _format_whole(value: float) -> str:
 
 
 def _as_it_stands(value: float) -> str:
-    """Write a number that is somebody else's, such as an id or a year, without making anything of it."""
+    """Write a number from the user's data, such as an id or a year, without formatting it."""
     return repr(value).removesuffix(".0")
 
 

@@ -404,7 +404,7 @@ class Sweep(Result):
         if metric not in names:
             find_metric(metric)
             raise NotFoundError(
-                f"{metric!r} was not asked for; there are {listed(names)}. Ask for it with metrics=[...]."
+                f"{metric!r} was not computed; there are {listed(names)}. Ask for it with metrics=[...]."
             )
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no direction, so no threshold is the best by it.")

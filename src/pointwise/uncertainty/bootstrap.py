@@ -1,7 +1,7 @@
-"""Bootstrap: the spread of values when the ideal clusters are drawn again and again.
+"""Bootstrap: the spread of values when the ideal clusters are resampled.
 
-It needs no formula for the error, and so shows whether the closed form of `uncertainty` can be trusted with few
-ideal clusters. Degrees of freedom and the scale of the intervals are the same.
+It needs no formula for the error, so it shows whether the closed form of `intervals` can be trusted with few ideal
+clusters. Degrees of freedom and the scale of the intervals are the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pointwise.uncertainty.intervals import Interval, find_influences, read_inte
 from pointwise.uncertainty.student_t import critical_value
 
 RESAMPLES = 2000
-MOST_CLUSTERS = 1_000_000  # whose sums are held in this process; with more, drawing again tells nothing new
+MOST_CLUSTERS = 1_000_000  # whose sums are held in this process; with more, resampling adds nothing
 _CHUNK = 4_000_000  # counts held at a time
 
 Arrays = Mapping[str, np.ndarray]
@@ -79,7 +79,7 @@ def check_number(clusters: int) -> None:
 def shrinkage(
     rows: nw.LazyFrame, tests: Mapping[str, Any], names: Sequence[str], *, sample: Sample, engine: Engine
 ) -> dict[str, float]:
-    """Say by how much the design makes errors smaller than drawing with replacement, as the bootstrap does."""
+    """Return by how much the design makes errors smaller than the bootstrap's drawing with replacement."""
     if sample.clusters is None:
         return dict.fromkeys(names, 1.0)
     (plain,) = spread(rows, (), names, engine=engine, confidence=CONFIDENCE, sample=UNKNOWN)

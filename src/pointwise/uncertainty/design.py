@@ -1,8 +1,8 @@
-"""The design of a sample: with which probability every ideal cluster came into the truth.
+"""The design of a sample: the probability with which each ideal cluster was drawn.
 
-A cluster that was drawn with probability π stands for 1 / π clusters of the population, and adds to the variance with
-1 - π, because of clusters that were sure to be drawn nothing remains to be guessed. So estimates and intervals are of
-the population, and the finite-population correction is in them.
+A cluster that was drawn with probability π stands for 1 / π clusters of the population. It adds to the variance with a
+factor of 1 - π, because clusters that were certain to be drawn add no uncertainty. So estimates and intervals are for
+the population, and include the finite-population correction.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def read_sampling(
     population: int | Mapping[str, int] | None = None,
     strata: str | None = None,
 ) -> Sampling | None:
-    """Understand what a user says of how the truth was drawn.
+    """Read what a user says about how the truth was drawn.
 
     Raises:
-        UsageError: It does not go together.
+        UsageError: The parameters do not fit together.
     """
     if sampling is None:
         given = {"drawn": drawn, "population": population, "strata": strata}
@@ -66,7 +66,7 @@ def draw_up(sampling: Sampling, given: Any, scope: Scope, *, sees_outside: bool)
         sees_outside: Whether members outside the truth count as wrong.
 
     Raises:
-        PointwiseError: What was said cannot be true of this truth.
+        PointwiseError: The parameters cannot be true of this truth.
     """
     if sampling.how == "complete":
         return Sample(sees_outside=sees_outside, is_complete=True)
@@ -109,7 +109,7 @@ def _count_population(sampling: Sampling, coverage: Coverage) -> int:
 
 
 def _weigh_population(items: int, sample: Sample, scope: Scope) -> float:
-    """Weigh the population as the actual clustering weighs; if only the truth has weights, estimate that from it."""
+    """Weigh the population by the actual clustering's weights; if only the truth has weights, estimate from these."""
     weight = scope.coverage.actual_weight
     if weight is None:
         return total(sample.expand(scope.cells.select(IDEAL, WEIGHT)), WEIGHT, scope.engine)
@@ -130,7 +130,7 @@ def _check_sizes(sampling: Sampling, clusters: int, items: float, population: in
         )
     if isinstance(sampling.population, int) and sampling.how == "clusters" and sampling.population < clusters:
         raise UsageError(
-            f"population={short(sampling.population)} ideal clusters cannot be: the truth has {clusters:,}."
+            f"population={short(sampling.population)} ideal clusters is impossible: the truth has {clusters:,}."
         )
 
 
@@ -140,14 +140,15 @@ def _drawn_uniformly(
     if isinstance(sampling.population, int):
         share = number / sampling.population
         return clusters.with_columns(nw.lit(1 / share).alias(EXPANSION), nw.lit(1 - share).alias(REST))
-    expansion = items / total(clusters, ITEMS, engine)  # of how many clusters is not known, only of how many items
+    expansion = items / total(clusters, ITEMS, engine)  # the number of clusters is not known, only that of items
     return clusters.with_columns(nw.lit(float(expansion)).alias(EXPANSION), nw.lit(1.0).alias(REST))
 
 
 def _drawn_by_items(clusters: nw.LazyFrame, number: int, items: int, drawn: int | None, engine: Engine) -> nw.LazyFrame:
     """Find the probability that one of a cluster's items was drawn.
 
-    Without the number drawn it is known up to a factor only, and whether clusters were nearly sure to be drawn is not.
+    Without the number drawn it is known only up to a factor, and so is whether a cluster was nearly certain to be
+    drawn.
     """
     if drawn is None:
         expansion = nw.lit(items / number) / nw.col(ITEMS)
@@ -159,7 +160,7 @@ def _drawn_by_items(clusters: nw.LazyFrame, number: int, items: int, drawn: int 
 
 
 def _drawn_by_weight(column: str, rate: float, inputs: Inputs, engine: Engine) -> nw.LazyFrame:
-    """Find the probability that one of a cluster's items was drawn, by what the items weigh together."""
+    """Find the probability that one of a cluster's items was drawn, from the weight of the cluster."""
     tables = (inputs.attributes, inputs.actual, inputs.ideal, inputs.weights)
     table = next((t for t in tables if t is not None and column in t.source.columns), None)
     if table is None:
@@ -186,7 +187,7 @@ _REACH, _TINY = "_reach", 1e-6
 
 
 def log_miss(size: int, items: int, drawn: int) -> float:
-    """Return the logarithm of the probability that of `items` none of a cluster is drawn, without replacement.
+    """Return the logarithm of the probability that no item of a cluster is drawn, without replacement.
 
     It is a product of as many quotients as the cluster has items, or of as many as are drawn. Quotients of gamma
     functions would lose the digits of a small probability in a large population.

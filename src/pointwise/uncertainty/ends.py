@@ -23,21 +23,21 @@ from pointwise.errors import UsageError
 from pointwise.text.values import short
 from pointwise.uncertainty.student_t import critical_polynomial, normal_value
 
-# Suffixes of the columns behind an interval. No metric has two underscores in its name, so that none can meet them.
+# Suffixes of the columns behind an interval. No metric has two underscores in its name, so none can clash with them.
 ERROR = "__error"
 FREEDOM = "__df"
 REACH = "__reach"  # the error times the critical value
-LIGHTNESS = "__lightness"  # one over the number of clusters of equal weight that would tell as much
+LIGHTNESS = "__lightness"  # one over the effective number of clusters
 SQUARE, FOURTH, COUNTED, VARIANCE = "__square", "__fourth", "__counted", "__variance"  # of influences, summed
 _EXCESS, _X = "__excess", "__x"
 
-_NO_SPREAD = 1e-12  # what rounding leaves of a standard error of zero
-_LONGEST_WAY = 600.0  # on the logit scale, before the exponential function overflows
-_PRIOR = 0.1  # clusters with an error of one that the far end reckons with, beside those seen
+_NO_SPREAD = 1e-12  # below this, a standard error is zero but for rounding
+_LONGEST_WAY = 600.0  # on the logit scale, beyond which the exponential function overflows
+_PRIOR = 0.1  # clusters with an error of one that the far end assumes beside those seen
 
 
 def check_confidence(confidence: float) -> float:
-    """Return a confidence that means something.
+    """Return a valid confidence.
 
     Raises:
         UsageError: It does not lie between 0 and 1.
@@ -48,7 +48,7 @@ def check_confidence(confidence: float) -> float:
 
 
 def may_be_bounded(metric: Metric, sample: Sample) -> bool:
-    """Tell whether a value without any error bounds the errors that were not seen."""
+    """Tell whether a value without any error gives a bound on unseen errors."""
     return _is_bounded(metric) and (sample.sees_outside or not metric.sees_false_positives)
 
 
@@ -69,7 +69,7 @@ def run(program: Program, rows: pa.Table) -> pa.Table:
 
 
 def _as_column(values: np.ndarray) -> pa.Array:
-    """Hand numbers to Arrow, NaN as null."""
+    """Convert numbers to Arrow, with NaN as null."""
     is_known = np.packbits(~np.isnan(values), bitorder="little")
     return pa.Array.from_buffers(pa.float64(), len(values), [pa.py_buffer(is_known), pa.py_buffer(values)])
 
@@ -111,7 +111,7 @@ def _find_reach(
 ) -> Iterator[Mapping[str, Any]]:
     n, square, fourth, variance = (get(name + suffix) for suffix in (COUNTED, SQUARE, FOURTH, VARIANCE))
     has_spread = (n > 1) & (variance > _NO_SPREAD * _NO_SPREAD)
-    # The excess says by how much the influences have heavier tails than two equal ones of either sign.
+    # The excess measures how much heavier the influences' tails are than those of two equal values of opposite sign.
     yield {
         name + ERROR: arithmetic.choose(has_spread, (n - 1) / n * arithmetic.sqrt(variance)),
         name + _EXCESS: arithmetic.choose(fourth > 0, n * fourth / (square * square) - 1),
@@ -159,9 +159,9 @@ def _within(value: Any, low: float, high: float, arithmetic: Arithmetic) -> Any:
 def _find_shares(metric: Metric, get: Get, arithmetic: Arithmetic, z: float) -> Iterator[Mapping[str, Any]]:
     """Compute both ends of an interval of the error, which is how far the value is from the nearer border.
 
-    The error gets a beta distribution: its mean and variance are those seen, with a tenth of a cluster in which all
-    is wrong beside them, and its quantile is found by the normal approximation of the cube root of a ratio (Paulson).
-    Every quotient becomes a column before it is divided again.
+    The error gets a beta distribution with the mean and variance seen, plus a tenth of a cluster in which everything is
+    wrong. Its quantile is found by the normal approximation of the cube root of a ratio (Paulson). Every quotient
+    becomes a column before it is divided again.
     """
     (least, most), width, choose = metric.range, metric.range[1] - metric.range[0], arithmetic.choose
 

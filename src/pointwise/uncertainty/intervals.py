@@ -1,18 +1,18 @@
 """Intervals: how far a value may lie from what a larger truth would give.
 
-The ideal clusters are the sampling units, because the items of a cluster stand and fall together. Every value is
-a ratio M = sum(a) / sum(b) over ideal clusters, a being weight times metric and b the weight. Leaving one cluster
-out moves M by its *influence*
+The ideal clusters are the sampling units, because the items of a cluster depend on each other. Every value is a ratio M
+= sum(a) / sum(b) over ideal clusters, a being weight times metric and b the weight. Leaving one cluster out moves M by
+its *influence*
 
     e = (a - M b) / (sum(b) - b)
 
-and the jackknife makes a standard error of that: error² = (n - 1) / n · sum(e²). Sizes of clusters are skewed, so
-that a few heavy clusters decide; the degrees of freedom that such an error rests on are estimated as well
-(Satterthwaite): 2n / (κ - 1) with κ = n sum(e⁴) / sum(e²)², at least 1 and at most n - 1. The interval of a difference
-of two values is symmetric on the plain scale. That of a value is symmetric on the logit scale of the metric's range,
-except that its end away from the nearer border is averaged with a beta quantile: a truth in which few clusters have
-mistakes says little about how large the rare mistakes can be. Where nothing varies and the value is at the border,
-the interval is a one-sided bound. `benchmarks/intervals.py` shows how often such intervals hold the true value.
+and the jackknife makes a standard error of that: error² = (n - 1) / n · sum(e²). Sizes of clusters are skewed, and a
+few heavy clusters dominate, so the degrees of freedom of the error are estimated as well (Satterthwaite): 2n / (κ - 1)
+with κ = n sum(e⁴) / sum(e²)², at least 1 and at most n - 1. The interval of a difference of two values is symmetric on
+the plain scale. That of a value is symmetric on the logit scale of the metric's range, except that its end away from
+the nearer border is averaged with a beta quantile: a truth in which few clusters have mistakes says little about how
+large the rare mistakes can be. Where nothing varies and the value is at the border, the interval is a one-sided bound.
+`benchmarks/intervals.py` shows how often such intervals contain the true value.
 
 Where it is known how the truth was drawn, sums are expanded to the population before they come here, and every
 influence counts with the share of its kind of cluster that was not drawn (`Sample`).
@@ -52,11 +52,11 @@ class Interval:
     Args:
         low: Lower end; None if there is no interval.
         high: Upper end.
-        ideal_clusters: Number of ideal clusters that the value rests on.
-        confidence: How often such intervals hold the true value.
+        ideal_clusters: Number of ideal clusters behind the value.
+        confidence: How often such intervals contain the true value.
         reason: Why there is no interval.
         is_one_sided: Whether the value is at the end of its range and nothing varies, so that the interval is a bound
-            on the errors that were not seen.
+            on unseen errors.
 
     Examples:
         >>> import pointwise as pw
@@ -132,7 +132,7 @@ def lift_with_intervals(
 
 
 def vary_sums(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric], *, sample: Sample) -> nw.LazyFrame:
-    """Sum everything that values and their intervals are made of over groups of ideal clusters.
+    """Sum over groups of ideal clusters everything that values and their intervals need.
 
     Returns:
         One row per group, as `lift_varied` takes it.
@@ -177,7 +177,7 @@ def lift_collected(
     sample: Sample,
     confidence: float,
 ) -> pa.Table:
-    """Do what `lift_varied` does, for rows at hand."""
+    """Do what `lift_varied` does, for rows in memory."""
     program = lifting(metrics, total_weight=total_weight, sample=sample, confidence=confidence)
     return run(program, varied).select([*by, *lifted_columns(metrics)])
 
@@ -209,7 +209,7 @@ def find_influences(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Met
 
 
 def _joinable(column: str) -> nw.Expr:
-    """Write a value as text in which the missing value equals itself, which it does not in a join."""
+    """Write a value as text, so that missing values match each other in a join."""
     text = nw.concat_str([nw.lit("="), nw.col(column).cast(nw.String)])
     return nw.when(nw.col(column).is_null()).then(nw.lit("")).otherwise(text)
 
@@ -271,7 +271,7 @@ def vary(
     """
     carried = [*carry, IDEAL_CLUSTERS]
     one: nw.Expr = nw.lit(1)
-    if sample.has_spurious:  # whose ideal clusters are none, though intervals rest on them as well
+    if sample.has_spurious:  # whose empty ideal clusters do not count, though intervals depend on them as well
         one = nw.when(has_no_cluster(IDEAL)).then(nw.lit(0)).otherwise(one)
     rows = rows.with_columns(one.cast(nw.Int64).alias(IDEAL_CLUSTERS))
     if sample.clusters is None:
@@ -282,7 +282,7 @@ def vary(
 
 
 def _vary(rows: nw.LazyFrame, by: Sequence[str], names: Sequence[str], carry: Sequence[str]) -> nw.LazyFrame:
-    """Sum the powers of influences over groups: clusters drawn alike from very many."""
+    """Sum the powers of influences over groups of clusters drawn uniformly from very many."""
     rows = rows.with_columns(*(column for n in names for column in _powers(n)))
     summed = [n + suffix for n in names for suffix in (SQUARE, FOURTH, COUNTED)]
     grouped = add_up(rows, by, [*carry, *summed])
@@ -294,7 +294,8 @@ def _vary_drawn(
 ) -> nw.LazyFrame:
     """Sum the powers of influences over the strata of groups, and then over groups.
 
-    A stratum with a single cluster counts with its influence as it is, which rather says too much than too little.
+    A stratum with a single cluster counts with its whole influence, which overstates the variance rather than
+    understates it.
     """
     rows = rows.join(clusters.select(IDEAL, REST, STRATUM), on=IDEAL, how="inner")
     rows = rows.with_columns(*(column for n in names for column in _powers(n, nw.col(REST))))
@@ -320,7 +321,7 @@ def _pulls(name: str) -> tuple[nw.Expr, nw.Expr]:
 
 
 def _mean_pull(name: str) -> nw.Expr:
-    """Say how much of the sum of squares is there because the influences of a stratum do not cancel out."""
+    """Return the part of the sum of squares that is due to influences of a stratum not cancelling out."""
     pull, rest = nw.col(name + _PULL), nw.col(name + _OPEN)
     centred = nw.when((rest > 0) & (nw.col(name + COUNTED) > 1)).then(pull * pull / rest)
     return centred.otherwise(nw.lit(0.0)).alias(name + _PULL)
@@ -344,7 +345,7 @@ def two_sided_p_value(delta: float | None, error: float | None, freedom: float |
 def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust the p-values of many tests (Benjamini and Hochberg).
 
-    Of the differences with an adjusted value of at most 0.05, on average at most one in twenty is there by chance.
+    Among differences with an adjusted value of at most 0.05, on average at most one in twenty is due to chance.
 
     Examples:
         >>> adjust_p_values([0.01, 0.04, None, 0.03])

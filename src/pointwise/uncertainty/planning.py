@@ -1,13 +1,13 @@
-"""Planning: how many ideal clusters to label, judged by those that were labelled so far.
+"""Planning: how many ideal clusters to label, estimated from those labelled so far.
 
-The clusters drawn say what drawing more of them would give. Drawing c times as much, a cluster that was drawn with
-probability π is drawn with π' = 1 - (1 - π)^c. So the sample would have Σ π'/π clusters, and the variance, to which a
-cluster of influence z adds (1 - π) z² now, becomes a sum of (1 - π') z² π/π'. Where π is too small to be known, c times
-as many clusters give a c-th of the variance. Degrees of freedom grow with the number of clusters, and the interval is
-the one that would be shown.
+The clusters drawn tell what drawing more would give. With c times the effort, a cluster that was drawn with probability
+π is drawn with π' = 1 - (1 - π)^c. So the sample would have Σ π'/π clusters, and the variance, to which a cluster of
+influence z adds (1 - π) z² now, becomes a sum of (1 - π') z² π/π'. Where π is too small to be known, c times as many
+clusters give a c-th of the variance. Degrees of freedom grow with the number of clusters, and the interval is the one
+that would be shown.
 
 How far influences vary is itself only known from the clusters drawn. Their variance behaves like a chi-square with the
-degrees of freedom of the interval, from which comes the range beside every number.
+degrees of freedom of the interval, which gives the range beside every number.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from pointwise.uncertainty.intervals import INFLUENCE, explain_absence, find_inf
 from pointwise.uncertainty.student_t import critical_value
 from pointwise.uncertainty.verdict import ENOUGH
 
-_BINS = 50  # of probabilities, per power of e: clusters in one are as good as equally likely
+_BINS = 50  # of probabilities, per power of e: clusters in one bin are practically equally likely
 _CHANCE, _KNOWN, _BIN, _CLUSTERS = "_chance", "_known", "_bin", "_clusters"
-_STEPS = 400  # efforts that are tried, between which is interpolated
+_STEPS = 400  # efforts to try; in between, results are interpolated
 _FEWEST, _MOST = 2, 1e10  # clusters
-_TAIL = 0.1  # the range leaves out as much on either side
+_TAIL = 0.1  # probability left out on either side of the range
 
 NEEDED = IDEAL_CLUSTERS
 MORE = "more_clusters"
@@ -63,9 +63,8 @@ class Need:
         low: Lower end of its interval so far.
         high: Upper end.
         clusters: How many ideal clusters the truth must have in all.
-        least_clusters: How many would do if values vary as little as the clusters so far allow; None if they say
-            nothing about that.
-        most_clusters: How many are needed if values vary as much as that.
+        least_clusters: How many would do if values vary as little as the clusters so far allow; None if unknown.
+        most_clusters: How many are needed if values vary as much as the clusters so far allow.
         items_to_draw: How many items to draw in all, where it is known how many were drawn so far.
 
     Examples:
@@ -95,7 +94,7 @@ class Plan(Result):
         goal: What to reach.
         labelled: How many ideal clusters the truth has so far.
         needs: What every metric needs.
-        note: What to know of the numbers.
+        note: What to know about the numbers.
         what: What `value` is called: a value, or a difference.
 
     Examples:
@@ -151,7 +150,7 @@ class Goal:
     """What the interval of a value should reach.
 
     Args:
-        half_width: How far it may reach, on average of both sides.
+        half_width: How far it may extend to either side, on average.
         bound: A value that it should exclude.
     """
 
@@ -159,7 +158,7 @@ class Goal:
     bound: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Refuse meaningless goals."""
         if (self.half_width is None) == (self.bound is None):
             raise UsageError("Say what the interval should reach: half_width=..., or bound=..., a value to exclude.")
         if self.bound is not None and not is_number(self.bound):
@@ -168,17 +167,17 @@ class Goal:
             raise UsageError(f"half_width={short(self.half_width)} must be above 0, such as 0.01.")
 
     def gaps(self, value: float, low: Array, high: Array) -> Array:
-        """Say by how much intervals fail to reach the goal."""
+        """Return by how much intervals miss the goal."""
         if self.half_width is not None:
             return (high - low) / 2 - self.half_width
         bound = float(self.bound or 0.0)
         return bound - low if bound < value else high - bound
 
     def check(self, metric: Metric, value: float) -> None:
-        """Refuse a bound on the wrong side of everything, or one that no interval can leave out."""
+        """Refuse a bound outside the range, or one that no interval can exclude."""
         if self.bound is not None and (not metric.range[0] <= self.bound <= metric.range[1] or self.bound == value):
             raise UsageError(
-                f"bound={self.bound!r} cannot be told from {metric.name} {value:.4f}: give another value from "
+                f"bound={self.bound!r} cannot be distinguished from {metric.name} {value:.4f}: give another value from "
                 f"{metric.range[0]:g} to {metric.range[1]:g}."
             )
 
@@ -195,7 +194,7 @@ class Pilot:
     """What the clusters drawn so far say about drawing more.
 
     Args:
-        chances: Probabilities to be drawn; 0 where they are too small to be known.
+        chances: Probabilities of being drawn; 0 where they are too small to be known.
         counts: How many of the clusters drawn have each of them.
         squares: The sums of their squared influences, by metric.
     """
@@ -211,7 +210,7 @@ class Pilot:
 
     @property
     def efforts(self) -> Array:
-        """Multiples of what was drawn, from two clusters to more than there are anywhere."""
+        """Multiples of what was drawn, from two clusters to more than any data has."""
         return np.geomspace(_FEWEST, _MOST, _STEPS) / self.clusters
 
     def _thinned(self, efforts: Array) -> tuple[Array, Array]:
@@ -228,7 +227,7 @@ class Pilot:
         return found
 
     def shrink(self, metric: str, efforts: Array) -> Array:
-        """Return what every effort leaves of the standard error of a metric."""
+        """Return the factor by which every effort reduces the standard error of a metric."""
         raised, share = self._thinned(efforts)
         squares = self.squares[metric]
         left = (squares * share * (1 - raised)).sum(axis=1) / (squares * (1 - self.chances)).sum()
@@ -236,7 +235,7 @@ class Pilot:
         return found
 
     def first_effort(self, gaps: Array) -> float:
-        """Find the effort that closes a gap which narrows with it; if none does, everything there is must be drawn."""
+        """Find the effort at which a gap closes; if none does, everything must be drawn."""
         efforts = self.efforts
         place = int(np.argmax(gaps <= 0))
         if gaps[place] > 0:
@@ -260,7 +259,7 @@ class Pilot:
 
 
 def read_pilot(influences: nw.LazyFrame, names: Sequence[str], *, sample: Sample, engine: Engine) -> Pilot:
-    """Sum the squared influences of ideal clusters by their probability to be drawn.
+    """Sum the squared influences of ideal clusters by their probability of being drawn.
 
     Args:
         influences: One row per ideal cluster, as `find_influences` gives them.
@@ -294,7 +293,7 @@ def _square(name: str) -> nw.Expr:
 def plan_values(
     evidence: Evidence, metrics: Sequence[Metric], goal: Goal, *, confidence: float, drawn: int | None
 ) -> Plan:
-    """Say how many ideal clusters give intervals that reach a goal.
+    """Estimate how many ideal clusters give intervals that reach a goal.
 
     Args:
         evidence: The items and their cells, with how the truth was drawn.
@@ -304,7 +303,7 @@ def plan_values(
         drawn: How many items were drawn so far, if items were drawn and that is known.
 
     Raises:
-        UsageError: The truth is complete, or says nothing about how far values vary.
+        UsageError: The truth is complete, or does not show how much values vary.
     """
     check_confidence(confidence)
     engine, sample, names = evidence.engine, evidence.sample, [m.name for m in metrics]
@@ -387,7 +386,7 @@ def find_range(
         pilot: The clusters so far.
         effort_at: What is needed if the standard error is this many times as large as found.
         freedom: The degrees of freedom of the standard error; None if there is none.
-        least: How many clusters are needed whatever the error.
+        least: How many clusters are needed at least, whatever the error.
     """
 
     def count(effort: float) -> int:
@@ -422,10 +421,10 @@ def with_items(need: Need, effort: float, drawn: int | None, pilot: Pilot) -> Ne
 
 
 def _say_range(pilot: Pilot, needs: Sequence[Need]) -> str:
-    """Say how far the numbers can be trusted: benchmarks of small pilots came out too low more often than too high."""
+    """Say how far to trust the numbers: in benchmarks, those of small pilots were more often too low than too high."""
     if all(need.most_clusters is None for need in needs):
         return "The numbers hold if the clusters to come show no error either."
-    range_means = "[low, high] after a count: its range, because how far clusters vary is itself an estimate"
+    range_means = "[low, high] after a count: its range, because how much clusters vary is itself an estimate"
     if pilot.clusters >= _SMALL:
         return range_means
     return f"{range_means}. From fewer than {_SMALL} clusters, counts and ranges tend to be too low."
@@ -441,7 +440,7 @@ class Difference:
     Args:
         size: How large it is.
         power: In which share of samples to detect it.
-        tests: How many tests are made, which all must be sure together.
+        tests: How many tests are made, for which the confidence holds jointly.
     """
 
     size: float
@@ -470,7 +469,7 @@ class Difference:
         return f"a difference of {self.size:g} found with {sure} confidence and power {self.power:g}{tests}"
 
 
-_COIN = 0.5  # to find a difference less often than a coin shows heads is no goal
+_COIN = 0.5  # a power below that of a coin toss is not a goal
 _NORMAL = 1e9  # degrees of freedom
 
 
@@ -503,7 +502,7 @@ def plan_differences(
     confidence: float,
     drawn: int | None,
 ) -> Plan:
-    """Say how many ideal clusters show a difference.
+    """Estimate how many ideal clusters are needed to detect a difference.
 
     Args:
         influences: One row per ideal cluster: by how much it moves the differences.
@@ -511,11 +510,11 @@ def plan_differences(
         goal: What to detect.
         sample: How the clusters were drawn.
         engine: What computes.
-        confidence: How sure a clear change must be.
+        confidence: How certain a clear change must be.
         drawn: How many items were drawn so far, if items were drawn and that is known.
 
     Raises:
-        UsageError: The truth is complete, or nothing changed, so that nothing is known of how far changes vary.
+        UsageError: The truth is complete, or nothing changed, so that it is unknown how much changes vary.
     """
     check_confidence(confidence)
     check_incomplete(sample)
@@ -534,6 +533,6 @@ def _need_of_change(change: FoundDifference, pilot: Pilot, goal: Difference, con
     def effort_at(factor: float) -> float:
         return pilot.first_effort(reach * factor - goal.size)
 
-    least = ENOUGH * pilot.clusters / change.changed  # or there will be no verdict
+    least = ENOUGH * pilot.clusters / change.changed  # fewer would give no verdict
     effort = effort_at(1.0)
     return find_range(name, change.found, pilot, effort_at, freedom=freedom, least=least), effort

@@ -23,7 +23,7 @@ def two_sided_p(t: float, df: float) -> float:
 
 
 def critical_value(confidence: float, df: float) -> float:
-    """Return how many standard errors an interval reaches to either side.
+    """Return how many standard errors an interval extends to either side.
 
     Examples:
         >>> round(critical_value(0.95, 10), 6)
@@ -35,7 +35,7 @@ def critical_value(confidence: float, df: float) -> float:
 
 
 def normal_value(confidence: float) -> float:
-    """Return the critical value for so many degrees of freedom that the distribution is normal."""
+    """Return the critical value of the normal distribution, for very many degrees of freedom."""
     from scipy.special import ndtri
 
     return float(-ndtri((1 - confidence) / 2))
@@ -47,8 +47,8 @@ def critical_polynomial(confidence: float) -> tuple[float, ...]:
 
     It is a smooth function of 1 / df between 0 and 1, so a polynomial through Chebyshev points has it to nine digits
     for the confidences in use, from one degree of freedom on. An engine can compute a polynomial for every row of a
-    table of any size. The logarithm, because the value itself grows beyond all measure where both the confidence is
-    high and the degrees of freedom are few.
+    table of any size. The logarithm is used because the value itself grows without bound if the confidence is high and
+    the degrees of freedom are few.
     """
     points = chebyshev.chebpts1(_DEGREE + 1)
     exact = [math.log(critical_value(confidence, 2 / (1 + x))) for x in points]

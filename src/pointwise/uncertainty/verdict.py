@@ -1,4 +1,4 @@
-"""Verdicts: whether a change is clear, and for the better. Tables, charts and reports have them from here alone."""
+"""Verdicts: whether a change is clear, and for the better. Tables, charts and reports all get them from here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ TOO_FEW = "too few changed"
 SAME = "no change"
 
 ENOUGH = 25
-"""Clusters that must have changed: the interval of a difference that rests on fewer holds too rarely."""
+"""How many clusters must have changed: with fewer, the interval of a difference is too often wrong."""
 
-_NOTHING = 1e-12  # what rounding leaves of no difference
+_NOTHING = 1e-12  # below this, a difference is only rounding
 
 
 def judge(
@@ -30,7 +30,7 @@ def judge(
         delta: The change.
         p_adjusted: Its p-value, adjusted for the number of tests.
         changed: Number of ideal clusters whose own value changed.
-        confidence: How sure a clear change must be.
+        confidence: How certain a clear change must be.
         is_complete: Whether the truth is everything, so that every change is real.
     """
     if delta is None:

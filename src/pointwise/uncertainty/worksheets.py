@@ -1,13 +1,13 @@
-"""Worksheets: items drawn from a clustering, whose whole clusters people then label, and the truth that comes of it.
+"""Worksheets: items drawn from a clustering, whose whole clusters people then label, and the truth that results.
 
-Items race for the worksheet with numbers that their ids decide, so that every engine draws the same ones. Where all
-weigh the same that is drawing without replacement. Where they do not, an item of weight w is drawn if a number from the
-exponential distribution with rate w is below a threshold, the score of the first item that was not drawn. The least of
-several such numbers has the sum of their rates, so an ideal cluster of weight w came into the truth with probability
-1 - exp(-threshold · w).
+Items are drawn by pseudo-random numbers derived from their ids, so that every engine draws the same ones. With equal
+weights, that is drawing without replacement. Otherwise, an item of weight w is drawn if a number from the exponential
+distribution with rate w is below a threshold, the score of the first item that was not drawn. The least of several such
+numbers has the sum of their rates, so an ideal cluster of weight w came into the truth with probability 1 -
+exp(-threshold · w).
 
-How items were drawn stands in a column of the worksheet. A column survives whatever tool people label with, be it a
-spreadsheet, a CSV file or a data frame.
+A column of the worksheet says how items were drawn. A column survives whatever tool people label with: a spreadsheet, a
+CSV file or a data frame.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Worksheet(Result):
         title = f"Worksheet: {len(self.rows):,} of {self.sampling.population:,} items drawn{weight}"
         shown = self.to_dicts()[:_SHOWN]
         cut = f"{len(shown)} of {len(self.rows):,} rows; " if len(shown) < len(self.rows) else ""
-        hidden = (CLUSTER, *(column.name for column in self.described[_SHOWN:]))  # which people look at in a file
+        hidden = (CLUSTER, *(column.name for column in self.described[_SHOWN:]))  # which people see in the file
         return Drawing(title, undrawn(self.described, hidden), shown, cut + _ADVICE)
 
 
@@ -101,7 +101,7 @@ def sample_items(
     threads: int | None = None,
     engine: Engine | str | None = None,
 ) -> Worksheet:
-    """Draw items whose clusters to label, to get a truth from which values of all items can be estimated.
+    """Draw items whose clusters to label, for a truth from which values for all items can be estimated.
 
     Args:
         actual: The clustering to be evaluated, as `evaluate` takes it: the items to draw from.
@@ -109,7 +109,7 @@ def sample_items(
         item: Column or columns that identify an item.
         cluster: The same for clusters.
         weight: Column with the weight of an item, in any of the tables. Items are then drawn in proportion to it, which
-            makes intervals of values with these weights narrower. Without it, every item is as likely.
+            makes intervals of values with these weights narrower. Without it, all items are equally likely.
         weights: A table of items and their weights.
         attributes: A table of items and what is known about them, which the worksheet shows.
         seed: The same seed gives the same items, on every engine.
@@ -122,7 +122,7 @@ def sample_items(
         The worksheet. `write` makes a CSV or Parquet file of it.
 
     Raises:
-        PointwiseError: The inputs do not allow to draw so many.
+        PointwiseError: So many items cannot be drawn from the inputs.
 
     Examples:
         >>> import pointwise as pw
@@ -188,7 +188,7 @@ def _draw(
 
 
 def _weighed(table: Table, weights: Table | None, engine: Engine) -> nw.LazyFrame:
-    """Return the items with what they weigh, which is one unless somebody says otherwise."""
+    """Return the items with their weights; without weights, each is 1."""
     frame = table.frame
     if weights is not None:
         frame = frame.join(weights.frame.select(ITEM, WEIGHT), on=ITEM, how="left")
@@ -214,7 +214,7 @@ def _race(frame: nw.LazyFrame, engine: Engine, n: int, seed: int) -> tuple[Seque
     chances = with_uniform(keyed, engine, _UNIFORM, nw.lit(f"{seed}|item|"), nw.col(_KEY))
     raced = with_score(chances, _UNIFORM, WEIGHT, _SCORE).sort(_SCORE, _KEY).head(n + 1)
     found = engine.collect(raced.select(ITEM, CLUSTER, _KEY, _UNIFORM, WEIGHT)).to_pylist()
-    scores = {row[_KEY]: score_of(row[_UNIFORM], row[WEIGHT]) for row in found}  # alike, whatever engine found them
+    scores = {row[_KEY]: score_of(row[_UNIFORM], row[WEIGHT]) for row in found}  # the same, whatever engine found them
     ordered = sorted(found, key=lambda row: (scores[row[_KEY]], row[_KEY]))
     return ordered[:n], scores[ordered[n][_KEY]]
 
