@@ -266,7 +266,8 @@ def test_communities_are_clusters():
 
 
 def test_what_dedupe_returns_is_read_as_it_is():
-    partition = [(("a", "b"), np.array([0.9, 0.9])), (("c",), np.array([1.0])), (("d",), np.array([1.0]))]
+    # dedupe gives an array for three members and more, and a tuple otherwise
+    partition = [(("a", "b"), (np.float32(0.9),) * 2), (("c",), (1.0,)), (("d", "x", "y"), np.array([0.9, 0.8, 0.7]))]
     assert pw.evaluate(ideal=TRUTH, actual=partition).overall["recall"] == 0.75
     kind = np.dtype([("pairs", "<U256", 2), ("score", "f4")])
     scored = np.array([(("a", "b"), 0.9), (("c", "d"), 0.25)], dtype=kind)

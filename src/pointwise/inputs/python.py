@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import chain
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -97,18 +98,21 @@ def _check_memberships(source: Mapping[Any, Any]) -> None:
 
 
 def _table_of_clusters(clusters: list[Any]) -> pa.Table:
-    members = [list(cluster[0] if _is_scored(cluster) else cluster) for cluster in clusters]
+    if clusters and all(map(_is_scored, clusters)):
+        clusters = [members for members, _ in clusters]
+    members = [list(cluster) for cluster in clusters]
     ids = chain.from_iterable([n] * len(cluster) for n, cluster in enumerate(members))
     return _table(list(chain.from_iterable(members)), list(ids))
 
 
 def _is_scored(cluster: Any) -> bool:
-    """Tell whether a cluster is one of dedupe's partition: its members, and an array with the score of each."""
+    """Tell whether a cluster is one of dedupe's partition: its members, and the score of each, which is a float."""
     if not isinstance(cluster, tuple) or len(cluster) != 2:  # noqa: PLR2004  # members and scores
         return False
     members, scores = cluster
-    is_array = hasattr(scores, "dtype") and hasattr(scores, "ndim")
-    return is_array and scores.ndim == 1 and isinstance(members, (tuple, list)) and len(scores) == len(members)
+    is_plain = isinstance(scores, tuple) and not any(isinstance(s, Integral) or not isinstance(s, Real) for s in scores)
+    is_array = getattr(getattr(scores, "dtype", None), "kind", "") == "f" and scores.ndim == 1
+    return (is_plain or is_array) and isinstance(members, tuple) and len(members) == len(scores) > 0
 
 
 def _table(items: Any, clusters: Any) -> pa.Table:
