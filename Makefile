@@ -51,6 +51,7 @@ bench-billion: $(READY)  ## Evaluate a billion items; needs 25 GB of disk and ha
 
 docs: $(READY)  ## Build the site into build/site; anything that is wrong with it is an error.
 	$(BIN)/python docs/make_metrics.py docs/metrics.md
+	$(BIN)/python docs/make_figures.py docs/figures
 	$(BIN)/python -m pointwise.cli.reference docs/cli-reference.md
 	$(BIN)/zensical build --strict --clean
 

@@ -62,6 +62,13 @@ def test_the_page_of_metrics_is_the_metric_table():
     assert page == (DOCS / "metrics.md").read_text(encoding="utf-8"), "run python docs/make_metrics.py docs/metrics.md"
 
 
+def test_the_figures_show_what_pointwise_computes():
+    figures = runpy.run_path(str(DOCS / "make_figures.py"))["FIGURES"]
+    drawn = {name: draw() for name, draw in figures.items()}
+    stored = {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "figures").iterdir()}
+    assert drawn == stored, "run python docs/make_figures.py docs/figures"
+
+
 def test_all_errors_are_explained():
     explained = (DOCS / "errors.md").read_text(encoding="utf-8")
     names = [name for name, one in vars(pw.errors).items() if isinstance(one, type) and issubclass(one, Exception)]
