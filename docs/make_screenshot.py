@@ -16,7 +16,7 @@ from pointwise.cli.demo import REPORT, compare_releases
 from pointwise.explorer.urls import link
 from visiting import serving
 
-WIDTH, REPORT_HEIGHT, EXPLORER_HEIGHT = 1200, 1320, 1000
+WIDTH, REPORT_HEIGHT, EXPLORER_HEIGHT = 1200, 1300, 1000
 RELEASES = ("2018-05-28", "2020-03-31", "2021-12-30", "2022-06-30")
 
 

@@ -55,6 +55,11 @@ def test_missing_column(engine):
     refuse(engine, errors.MissingColumnError, "'cluster'", ideal=pa.table({"item": ["a"], "x": [1], "y": [1]}))
 
 
+@pytest.mark.parametrize("attributes", [[{"item": "a", "year": 2014}], {"a": "US"}, pd.Series({"a": "US"})])
+def test_attributes_without_columns(engine, attributes):
+    refuse(engine, errors.InputError, "The attributes", "has no columns", "data frame", attributes=attributes)
+
+
 def test_missing_weight_column(engine):
     refuse(engine, errors.MissingColumnError, "'claims'", "to weigh by", weight="claims")
 

@@ -14,7 +14,20 @@ import pointwise as pw
 MODULES = sorted(
     found.name for found in pkgutil.walk_packages(pw.__path__, "pointwise.") if not found.name.endswith("__main__")
 )
-OTHERS = {"col", "start_spark"}  # narwhals' own, and one that takes a cluster
+OTHERS = {"col"}  # narwhals' own, which docs/api.md has an example of
+ON_SPARK = {"pointwise.engines.start_spark"}
+
+
+def examples(module: str) -> list[doctest.DocTest]:
+    return doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module))
+
+
+def run(tests: list[doctest.DocTest]) -> None:
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
+        runner.run(test, out=report.append)
+    assert not report, "".join(report)
 
 
 @pytest.mark.parametrize(
@@ -23,15 +36,18 @@ OTHERS = {"col", "start_spark"}  # narwhals' own, and one that takes a cluster
 def test_examples_show_what_happens(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     metrics = dict(pw.METRICS)
-    report: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     try:
-        for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
-            runner.run(test, out=report.append)
+        run([test for test in examples(name) if test.name not in ON_SPARK])
     finally:
         for own in pw.METRICS.keys() - metrics.keys():  # that an example registered
             del pw.METRICS[own]
-    assert not report, "".join(report)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ON_SPARK)
+@pytest.mark.usefixtures("spark")
+def test_examples_on_spark_show_what_happens(name):
+    run([test for test in examples(name.rpartition(".")[0]) if test.name == name])
 
 
 def test_everything_public_has_an_example():

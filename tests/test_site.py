@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pointwise as pw
-from browser import open_browser, require
+from browser import Browser, open_browser, require
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -86,9 +86,16 @@ def test_search_works_from_a_folder_without_a_network(site):
     with open_browser() as browser:
         browser.open(site / "index.html")
         browser.find(".md-search__button").click()
-        found, deadline = "", time.monotonic() + 60
-        while "intervals are made" not in found and time.monotonic() < deadline:
-            found = browser.run(_ASK, "Satterthwaite")
-            time.sleep(0.5)
-        assert "intervals are made" in found
+        assert "intervals are made" in ask(browser, "Satterthwaite", until="intervals are made")
+        message = "appears more than once"  # in the middle of one, as somebody might copy it
+        assert "RepeatedItemError" in ask(browser, message, until="RepeatedItemError")
         assert [url for url in browser.requests() if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+def ask(browser: Browser, words: str, *, until: str) -> str:
+    """Search the site, and wait until something is found."""
+    found, deadline = "", time.monotonic() + 60
+    while until not in found and time.monotonic() < deadline:
+        found = browser.run(_ASK, words)
+        time.sleep(0.5)
+    return found

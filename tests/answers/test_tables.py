@@ -106,6 +106,12 @@ def test_slices_in_all_forms(evaluation):
         assert sum(r["items"] for r in evaluation.by_slice(spec).to_dicts()) == 40
 
 
+def test_expressions_name_columns_that_exist(evaluation):
+    for ask in (evaluation.by_slice, evaluation.by_ideal_cluster().where):
+        with pytest.raises(errors.MissingColumnError, match=r"does not exist\. There are '\w+'"):
+            ask(pw.col("yaer") > 2019)
+
+
 @pytest.mark.parametrize("slices", [("parity",), ("parity", "ideal_cluster_size"), (("parity", "day"),)])
 def test_slices_have_the_same_intervals_whether_they_are_few_or_many(slices, monkeypatch):
     items = [f"i{n}" for n in range(40)]

@@ -7,12 +7,14 @@ import datetime as dt
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import narwhals.stable.v2 as nw
+from narwhals.exceptions import ColumnNotFoundError
 
 from pointwise.columns import inside
 from pointwise.errors import MissingColumnError, UsageError
@@ -48,6 +50,16 @@ class Condition:
     text: str
     expression: nw.Expr
     columns: tuple[str, ...]
+
+
+@contextmanager
+def knowing_columns(columns: Iterable[str]) -> Iterator[None]:
+    """Apply a user's own expression, of which nobody knows the columns before; say which there are if one is missing."""
+    try:
+        yield
+    except ColumnNotFoundError as error:
+        there = listed(columns) or "none"
+        raise MissingColumnError(f"The expression names a column that does not exist. There are {there}.") from error
 
 
 def parse_condition(
@@ -277,9 +289,8 @@ class _Reader:
         if name not in self.schema and name.lower() in self.reserved:
             raise MissingColumnError(say_reserved(name))
         if name not in self.schema:
-            raise MissingColumnError(
-                f"In {self.shown}: there is no column {short(name)}. There are {listed(self.schema)}."
-            )
+            there = listed(self.schema) or "none"
+            raise MissingColumnError(f"In {self.shown}: there is no column {short(name)}. There are {there}.")
         self.used.append(name)
         return name
 

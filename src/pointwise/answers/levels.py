@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.conditions import knowing_columns
 from pointwise.answers.costs import can_cost, cost_rate, with_cost
 from pointwise.answers.records import Shown, fetch_records, record_columns
 from pointwise.answers.slices import SIZES, Key, Slicing, band_label, band_start, read_slicing
@@ -245,7 +246,8 @@ def slice_cells(evidence: Evidence, cut: Slicing, metrics: Sequence[Metric]) -> 
     keys = [(key.column, key.expression) for key in cut.keys if key.expression is not None]
     if keys:
         items = items_for(evidence, cut.keys)
-        keyed = items.select(IDEAL, ACTUAL, WEIGHT, *(expression.alias(name) for name, expression in keys))
+        with knowing_columns(evidence.slice_schema):
+            keyed = items.select(IDEAL, ACTUAL, WEIGHT, *(expression.alias(name) for name, expression in keys))
         split = keyed.group_by(IDEAL, ACTUAL, *(name for name, _ in keys))
         sums = split.agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
         rows = sums.join(rows.drop(ITEMS, WEIGHT), on=[IDEAL, ACTUAL], how="inner")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.answers.conditions import parse_condition
+from pointwise.answers.conditions import knowing_columns, parse_condition
 from pointwise.answers.records import Record, write_record
 from pointwise.columns import (
     HIGH,
@@ -136,7 +136,8 @@ class MetricTable(Result):
             return replace(table, frame=table.frame.filter(condition))
         given = {column.own: column.name for column in self.described if column.is_given}
         hidden = [name for name in table.frame.collect_schema().names() if name in given.values()]
-        released = table.frame.drop(*hidden).rename(given).filter(condition)
+        with knowing_columns(column.name for column in self.described):
+            released = table.frame.drop(*hidden).rename(given).filter(condition)
         return replace(table, frame=released.rename({name: own for own, name in given.items()}))
 
     def worst(self, metric: str | Metric, limit: int = SHOWN_ROWS) -> MetricTable:

@@ -40,6 +40,14 @@ def start_spark(session: Any = None, *, master: str | None = None, conf: dict[st
         session: Where to run; by default the active session, or a new one.
         master: The cluster to start a new session on, such as "yarn" or "local[*]".
         conf: Settings for a new session.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> spark = pw.start_spark(master="local[2]")
+        >>> evaluation = pw.evaluate(ideal={"i1": 1, "i2": 1}, actual={"i1": 1, "i2": 2}, engine=spark)
+        >>> evaluation.overall["recall"]
+        0.5
+        >>> evaluation.close()
     """
     try:
         from pointwise.engines.spark import SparkEngine
