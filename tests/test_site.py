@@ -73,6 +73,10 @@ def test_all_errors_are_explained():
     explained = (DOCS / "errors.md").read_text(encoding="utf-8")
     names = [name for name, one in vars(pw.errors).items() if isinstance(one, type) and issubclass(one, Exception)]
     assert [name for name in names if f"`{name}`" not in explained] == []
+    raised = " ".join(explained.split())
+    quoted = re.findall("^\\*“(.+) …”\\*$", explained, re.MULTILINE)  # because search does not look into examples
+    assert len(quoted) > 10
+    assert [words for words in quoted if raised.count(words) < 2] == []
 
 
 def test_pages_load_nothing_from_another_host(site):
