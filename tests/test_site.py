@@ -74,7 +74,7 @@ def test_all_errors_are_explained():
     names = [name for name, one in vars(pw.errors).items() if isinstance(one, type) and issubclass(one, Exception)]
     assert [name for name in names if f"`{name}`" not in explained] == []
     raised = " ".join(explained.split())
-    quoted = re.findall("^\\*“(.+) …”\\*$", explained, re.MULTILINE)  # because search does not look into examples
+    quoted = re.findall("^\\*“(.+) …”\\*$", explained, re.MULTILINE)
     assert len(quoted) > 10
     assert [words for words in quoted if raised.count(words) < 2] == []
 

@@ -1,6 +1,12 @@
 // Search runs in a worker, which browsers refuse to pages that are opened from a folder. There, a hidden frame takes its
 // place, so that search works without a server and without a script from elsewhere.
 if (location.protocol === "file:") {
+  // As between a page and a worker: the message is a copy, and it arrives later.
+  const send = (data, deliver) => {
+    const copy = structuredClone(data);
+    setTimeout(() => deliver(copy));
+  };
+
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
@@ -9,7 +15,7 @@ if (location.protocol === "file:") {
       document.body.append(this.frame);
       const inside = this.frame.contentWindow;
       this.loaded = new Promise((resolve, reject) => {
-        inside.postMessage = (data) => this.tell(new MessageEvent("message", { data }));
+        inside.postMessage = (data) => send(data, (copy) => this.tell(new MessageEvent("message", { data: copy })));
         inside.importScripts = (...urls) => Promise.all(urls.map((each) => this.load(inside, each)));
         this.load(inside, url).then(resolve, reject);
       });
@@ -33,7 +39,8 @@ if (location.protocol === "file:") {
 
     postMessage(data) {
       const inside = this.frame.contentWindow;
-      this.loaded.then(() => inside.dispatchEvent(new inside.MessageEvent("message", { data })));
+      const deliver = (copy) => inside.dispatchEvent(new inside.MessageEvent("message", { data: copy }));
+      this.loaded.then(() => send(data, deliver));
     }
 
     terminate() {
