@@ -6,14 +6,17 @@ PointwiseError
 ├── InputError (ValueError)            something is wrong with the data given
 │   ├── SourceError                    a file or table cannot be read
 │   │   └── MissingColumnError         a table lacks a column
-│   ├── RepeatedItemError              a clustering lists an item twice │   ├── MissingValueError              an item
-or a cluster has no id │   ├── IdTypeError                    ids of a kind that cannot identify anything │   ├──
-WeightError                    a weight that is not a positive number │   ├── ContradictionError             answers
-contradict each other │   └── NoCommonItemsError             the two clusterings share no item ├── NotFoundError
-(KeyError)           no such item, cluster, run ├── RunError (OSError)                 a stored run cannot be written,
-or what is stored cannot be trusted ├── OutputError (OSError)              a file cannot be written ├──
-MissingExtraError (ImportError)    an optional package is not installed └── EngineError (RuntimeError)         the
-engine gave up: memory, disk, an internal error
+│   ├── RepeatedItemError              a clustering lists an item twice
+│   ├── MissingValueError              an item or a cluster has no id
+│   ├── IdTypeError                    ids of a kind that cannot identify anything
+│   ├── WeightError                    a weight that is not a positive number
+│   ├── ContradictionError             answers contradict each other
+│   └── NoCommonItemsError             the two clusterings share no item
+├── NotFoundError (KeyError)           no such item, cluster, run
+├── RunError (OSError)                 a stored run cannot be written, or what is stored cannot be trusted
+├── OutputError (OSError)              a file cannot be written
+├── MissingExtraError (ImportError)    an optional package is not installed
+└── EngineError (RuntimeError)         the engine gave up: memory, disk, an internal error
 """
 
 from typing import Any
