@@ -94,8 +94,8 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         table, labels = as_table(source, weighs=role == "weights")
         if table is not source and role == "attributes":
             raise InputError(
-                f"a {type(source).__name__} has no columns. Give a path, a data frame or an Arrow table with one row per "
-                "item; of rows that are dictionaries, pandas.DataFrame(rows)."
+                f"a {type(source).__name__} has no columns. Give a path, a data frame or an Arrow table with one row "
+                "per item; of rows that are dictionaries, pandas.DataFrame(rows)."
             )
         if table is not source and role == "weights":
             table = table.rename_columns([ITEM, WEIGHT])
