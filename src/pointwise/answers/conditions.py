@@ -54,7 +54,7 @@ class Condition:
 
 @contextmanager
 def knowing_columns(columns: Iterable[str]) -> Iterator[None]:
-    """Apply a user's own expression, of which nobody knows the columns before; say which there are if one is missing."""
+    """Say which columns there are where a user's own expression names another one."""
     try:
         yield
     except ColumnNotFoundError as error:

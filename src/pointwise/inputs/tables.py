@@ -93,10 +93,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
 
         table, labels = as_table(source, weighs=role == "weights")
         if table is not source and role == "attributes":
-            raise InputError(
-                f"a {type(source).__name__} has no columns. Give a path, a data frame or an Arrow table with one row "
-                "per item; of rows that are dictionaries, pandas.DataFrame(rows)."
-            )
+            _refuse_attributes(source)
         if table is not source and role == "weights":
             table = table.rename_columns([ITEM, WEIGHT])
         opened = engine.read(table)
@@ -122,6 +119,13 @@ def check_scopes(sources: Mapping[str, Source]) -> None:
             f"The {one} clustering is of the sample {short(first)}, the {other} one of {short(second)}. If their items "
             "are the same, say so with item='SEQUENCEID'."
         )
+
+
+def _refuse_attributes(source: Any) -> None:
+    raise InputError(
+        f"a {type(source).__name__} has no columns. Give a path, a data frame or an Arrow table with one row per item; "
+        "of rows that are dictionaries, pandas.DataFrame(rows)."
+    )
 
 
 def check_labels(sources: Mapping[str, Source]) -> None:
