@@ -84,8 +84,8 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, show which lines they do not reach, and fail below 90 %.
-	$(BIN)/python -m pytest -m "not spark and not cluster" --cov --cov-report=
-	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark --cov --cov-append --cov-report=
+	$(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist worksteal --cov --cov-report=
+	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal --cov --cov-append --cov-report=
 	$(BIN)/python -m pytest -m cluster --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=90
 
 clean:
