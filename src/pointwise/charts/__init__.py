@@ -1,6 +1,6 @@
 """Charts, made with Altair: each a function of an evaluation, a comparison or a part of them.
 
-They read on light and dark backgrounds, say exact numbers when pointed at, and hold a bounded number of marks
+They are readable on light and dark backgrounds, show exact numbers on hover, and hold a bounded number of marks
 whatever the size of the data. `chart.save("chart.png")`, `.svg` and `.html` need no network.
 """
 

@@ -1,4 +1,4 @@
-"""The Venn diagram of the paper's figure 1, with areas true to the weights."""
+"""The Venn diagram of the paper's figure 1, with areas in proportion to the weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _RADIUS = 80  # of the larger circle, in pixels
 _WIDTH, _HEIGHT = 420, 250
-_STEPS = 60  # halvings, which exhaust the precision of a float
+_STEPS = 60  # halvings, enough for the precision of a float
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def flow(evaluation: Evaluation, *, ideal_cluster: Any = None, actual_cluster: A
 
     Args:
         evaluation: Where the cluster is.
-        ideal_cluster: An ideal cluster. Without any, the ideal cluster that costs most.
+        ideal_cluster: An ideal cluster. Without any, the costliest ideal cluster.
         actual_cluster: An actual cluster.
     """
     if ideal_cluster is not None and actual_cluster is not None:
@@ -97,7 +97,7 @@ def draw_flow(bands: Sequence[Band], *, title: str) -> LayeredChart:
 
 
 def _stack(ends: Iterable[tuple[Any, float]], total: float) -> dict[Any, list[float]]:
-    """Stack clusters below one another: where each begins, ends, and where its next ribbon starts."""
+    """Stack clusters: where each begins and ends, and where its next ribbon starts."""
     weights: dict[Any, float] = {}
     for cluster, weight in ends:
         weights[cluster] = weights.get(cluster, 0.0) + weight

@@ -90,7 +90,7 @@ class ComparisonPlots:
         return variants.history(self.comparison, metrics=metrics)
 
     def distances(self, *, names: Sequence[str] | None = None) -> LayeredChart:
-        """Draw how far the variants lie apart, as a heat map."""
+        """Draw how far apart the variants are, as a heat map."""
         return variants.distances(self.comparison, names=names)
 
     def distance_map(self, *, names: Sequence[str] | None = None) -> LayeredChart:

@@ -1,4 +1,4 @@
-"""Charts of one evaluation: how good, for whom, and what it rests on."""
+"""Charts of one evaluation: how good it is, for whom, and what it is based on."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _histogram(evaluation: Evaluation, name: str, number: int) -> Any:
 
 
 def clusters(evaluation: Evaluation, *, side: str = "ideal", limit: int = SHOWN_ROWS) -> LayeredChart:
-    """Draw clusters as bubbles, precision against recall, area by weight; those that cost most are named.
+    """Draw clusters as bubbles, precision against recall, area by weight; the costliest are named.
 
     Args:
         evaluation: Where the clusters are.
@@ -105,7 +105,7 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", limit: int = SHOWN_
     """
     column = _COLUMNS[side]
     table = costly_clusters(evaluation, column, ("precision", "recall"))
-    if evaluation.evidence.has_empty:  # a cluster without one of the two has no place here
+    if evaluation.evidence.has_empty:  # a cluster without one of the two cannot be drawn
         table = replace(table, frame=table.frame.filter(*(~nw.col(m).is_null() for m in ("precision", "recall"))))
     total, found = len(table), table.head(_MOST_CLUSTERS).to_dicts()
     heaviest = max((row[WEIGHT] for row in found), default=1.0)
@@ -155,7 +155,7 @@ def _floor(values: Iterable[float]) -> float:
 
 
 def _place_names(rows: Sequence[Mapping[str, Any]], least: Mapping[str, float], limit: int) -> list[dict[str, Any]]:
-    """Choose bubbles to name, costliest first, whose names do not stand on one another."""
+    """Choose bubbles to name, costliest first, whose names do not overlap."""
     placed: list[dict[str, Any]] = []
     for row in rows:
         if len(placed) == limit or row[COST] <= 0:
@@ -177,7 +177,7 @@ def _part(value: float, least: float) -> float:
 
 
 def touch(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    """Tell whether two lines of text, given by `left`, `right` and `top`, stand on one another."""
+    """Tell whether two lines of text, given by `left`, `right` and `top`, overlap."""
     is_across = a["left"] < b["right"] and b["left"] < a["right"]
     return bool(is_across and abs(a["top"] - b["top"]) < _LINE)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def scale_down(distances: Any) -> tuple[Any, float]:
-    """Place points on a plane so that their distances come near to given ones (classical scaling).
+    """Place points on a plane so that their distances approximate given ones (classical scaling).
 
     Returns:
         One row of two coordinates per point, and the share of the squared spread that the plane shows.

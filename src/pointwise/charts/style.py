@@ -11,7 +11,7 @@ from pointwise.errors import UsageError
 from pointwise.text.values import format_key
 
 INK = "#7a7a7a"
-"""Text and axes: reads on white and on black. The report puts the page's own text colour in its place."""
+"""Text and axes: readable on white and on black. The report replaces it by the page's own text colour."""
 
 PAPER = ("#ffffff", "#15181c")
 """The backgrounds that colours must stand out from: a light page and a dark one."""
@@ -22,7 +22,7 @@ SHARED_COLOR = "#2e9277"
 OTHER_COLOR = "#8a8a8a"
 
 GOOD_COLOR, BAD_COLOR = IDEAL_COLOR, ACTUAL_COLOR
-"""Blue and orange are told apart by people who see no difference between red and green."""
+"""Blue and orange can be told apart by people with red-green colour blindness."""
 
 SERIES = (IDEAL_COLOR, ACTUAL_COLOR, SHARED_COLOR, "#b05aa5", OTHER_COLOR)
 
@@ -33,11 +33,11 @@ WIDTH = 560
 ROW = 22
 LABEL_WIDTH = 190
 
-_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # of known widths, so that labels drawn elsewhere fit
+_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # with known widths, so that labels drawn elsewhere fit
 
 
 class OfflineChart:
-    """Makes `save` put everything that an HTML file needs into it."""
+    """Makes `save` embed everything that an HTML file needs."""
 
     def save(self, fp: Any, *args: Any, inline: bool = True, **options: Any) -> None:
         """Save to a file that ends in .html, .svg, .png, .pdf or .json; an HTML file needs no network."""
@@ -101,8 +101,8 @@ def base(rows: Sequence[Mapping[str, Any]], tips: Mapping[str, str] | None = Non
 
     Args:
         rows: The data.
-        tips: What a mark says when pointed at: the label of each field. The fields hold text that is written
-            for people. The same words describe the mark to those who listen.
+        tips: What a mark shows on hover: the label of each field. The fields hold text for people, which also describes
+            the mark to screen readers.
     """
     if not tips:
         return alt.Chart(alt.Data(values=[dict(row) for row in rows]))
@@ -112,7 +112,7 @@ def base(rows: Sequence[Mapping[str, Any]], tips: Mapping[str, str] | None = Non
 
 
 def number_axis(count: int = 5, **options: Any) -> Any:
-    """Make an axis of numbers that leaves out those that would stand on one another."""
+    """Make an axis of numbers that leaves out those that would overlap."""
     return alt.Axis(tickCount=count, labelOverlap=True, labelSeparation=6, labelFlush=False, **options)
 
 

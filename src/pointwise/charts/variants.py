@@ -1,4 +1,4 @@
-"""Charts of a comparison: what changed, for whom, and how far clusterings lie apart."""
+"""Charts of a comparison: what changed, for whom, and how far apart clusterings are."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def _point(row: Mapping[str, Any], key: str, metric: str, number: int) -> dict[s
 
 
 def distances(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | None = None) -> LayeredChart:
-    """Draw how far clusterings lie apart, as a heat map.
+    """Draw how far apart clusterings are, as a heat map.
 
     Args:
         matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
@@ -335,7 +335,7 @@ def _farthest_first(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[s
 def distance_map(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | None = None) -> LayeredChart:
     """Draw clusterings as points on a plane whose distances resemble those between the clusterings.
 
-    A true distance allows such a map (classical multidimensional scaling); what the plane cannot show is said.
+    A true distance allows such a map (classical multidimensional scaling); the subtitle says how much the plane shows.
 
     Args:
         matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
@@ -371,7 +371,7 @@ def distance_map(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | 
 
 
 def _names_apart(rows: Sequence[dict[str, Any]], reach: float) -> list[dict[str, Any]]:
-    """Put names beside their points, where they stand on no other name or point; in a crowd some stay unnamed."""
+    """Put names beside their points where they overlap no other name or point; in a crowd some stay unnamed."""
     width, height = _MAP
     spots = [((r["x"] / reach + width) / 2, (height - r["y"] / reach) / 2) for r in rows]
     taken: list[dict[str, Any]] = [{"left": x - 5, "right": x + 5, "top": y} for x, y in spots]

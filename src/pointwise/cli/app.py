@@ -53,7 +53,7 @@ class _Commands(TyperGroup):
     """Commands whose errors are one line on standard error, and an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the commands in the order in which people come to need them."""
+        """List the commands in the order in which people need them."""
         names = super().list_commands(ctx)
         return sorted(names, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
 
@@ -75,7 +75,7 @@ class _Commands(TyperGroup):
 
 
 def make_group() -> typer.Typer:
-    """Make a group of commands, which look and fail like all others."""
+    """Make a group of commands, with the same look and errors as all others."""
     return typer.Typer(
         cls=_Commands,
         no_args_is_help=True,

@@ -99,7 +99,7 @@ def compare(
     from pointwise.store.places import check_place
 
     if keep and save is None:
-        raise UsageError("--keep stores what is shown of items with the comparison: add --save.")
+        raise UsageError("--keep stores the columns shown beside items with the comparison: add --save.")
     if save is not None:
         check_place(save, overwrite=overwrite, kind=COMPARISON)
     truth, paths = _read_variants(ideal, variants)
@@ -120,7 +120,7 @@ def compare(
 
 
 def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """Name the variants; a stored run in the place of the truth is one of them."""
+    """Name the variants; a stored run in place of the truth is one of them."""
     from pointwise.store.places import kind_at
 
     is_run = kind_at(ideal.partition("=")[2] or ideal) is not None
@@ -128,7 +128,7 @@ def _read_variants(ideal: str, variants: Sequence[str]) -> tuple[str | None, dic
 
 
 def name_sources(given: Sequence[str]) -> dict[str, str]:
-    """Name files after themselves, unless a name stands before them: `new=tuesday.parquet`."""
+    """Name files after themselves, unless a name comes before them: `new=tuesday.parquet`."""
     named: dict[str, str] = {}
     for text in given:
         name, separator, path = text.partition("=")
@@ -149,7 +149,7 @@ def draw_comparison(
     has_related: bool = False,
     pairs: Pairs = "counts",
 ) -> str:
-    """Write the overall table, the differences, those of the slices that were asked for, and related metrics."""
+    """Write the overall table, the differences, those of the requested slices, and related metrics."""
     tables: dict[str, MetricTable] = {"overall": comparison.by_variant()}
     if len(comparison.variants) > 1:
         tables["deltas"] = comparison.deltas()
@@ -188,7 +188,7 @@ def distance(
     header: options.Header = True,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Measure how far clusterings lie apart, on the items that all of them have.
+    """Measure how far apart clusterings are, on the items that all of them have.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The demonstration: what pointwise says of real data that comes with it."""
+"""The demonstration: what pointwise says about real data that comes with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPORT = "pointwise-demo.html"
 
 
 def run_demo(folder: Path | None = None) -> Iterator[Any]:
-    """Evaluate a published clustering of inventors against the truth, and explain each look at it.
+    """Evaluate a published clustering of inventors against the truth, and explain each step.
 
     Args:
         folder: Where to write the report at the end; by default the current folder.

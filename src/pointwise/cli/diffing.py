@@ -24,7 +24,7 @@ _CHANGES = 5  # that are listed unless a limit is given
 
 @contextmanager
 def opened_diff(path: str, *, memory_limit: str | None = None, threads: int | None = None) -> Iterator[Diff]:
-    """Load a stored diff and close it at the end; what Python warns of is said on standard error."""
+    """Load a stored diff and close it at the end; Python's warnings go to standard error."""
     from pointwise.diffs.diff import load_diff
 
     with warnings.catch_warnings(record=True) as caught:
@@ -93,7 +93,7 @@ def diff(
 ) -> None:
     """Find what changed between two clusterings of the same items. No truth is needed.
 
-    Whether the change is good, people say: store the diff, then draw questions and answer them with pointwise judge.
+    To find out whether the change is good, store the diff, then draw questions and answer them with pointwise judge.
 
     \b
     Example:
@@ -131,7 +131,7 @@ def diff(
 
 
 def draw_diff(diff: Diff, kind: Format, *, limit: int | None) -> str:
-    """Write how much changed, what became of the clusters, the costliest changes, and the slices asked for."""
+    """Write how much changed, what became of the clusters, the costliest changes, and the requested slices."""
     lineage, changes = diff.lineage(), diff.changes(limit or _CHANGES)
     slices = diff.by_slice() if diff.options.slices else None
     if kind is Format.json:

@@ -1,4 +1,4 @@
-"""Commands that make results: evaluate, demo; and metrics, which says what can be computed."""
+"""Commands that make results: evaluate, demo; and metrics, which lists what can be computed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def evaluate(
     from pointwise.store.places import check_place
 
     if keep and save is None:
-        raise UsageError("--keep stores what is shown of items with the run: add --save.")
+        raise UsageError("--keep stores the columns shown beside items with the run: add --save.")
     if save is not None:
         check_place(save, overwrite=overwrite)
     with (
@@ -147,7 +147,7 @@ def draw_evaluation(
     pairs: Pairs = "counts",
     limit: int | None = None,
 ) -> str:
-    """Write the overall metrics, those of the slices that were asked for, and the related ones if they were."""
+    """Write the overall metrics, those of the requested slices, and the related ones if requested."""
     is_sliced = bool(evaluation.options.slices)
     related = evaluation.related(pairs=pairs) if has_related else None
     if kind is Format.table:

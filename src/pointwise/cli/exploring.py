@@ -31,7 +31,7 @@ def explore(
 ) -> None:
     """Open everything that is stored below a folder in a browser: from a number down to the records behind it.
 
-    It runs on this machine until you stop it with Ctrl-C, and only who has the printed address gets in. It needs the
+    It runs on this machine until you stop it with Ctrl-C, and only people with the printed address get in. It needs the
     extra explore.
 
     \b

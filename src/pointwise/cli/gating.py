@@ -63,10 +63,10 @@ def gate(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Check that a stored run is good enough, overall and in every slice. Exit code 0 says yes, 1 says no.
+    """Check that a stored run is good enough, overall and in every slice. Exit code 0 means yes, 1 means no.
 
-    Of a diff, the size of the change can be checked, and what people's answers say: there the whole interval of an
-    estimate must keep to the limit.
+    For a diff, the size of the change can be checked, and what people's answers say: the whole interval of an estimate
+    must be within the limit.
 
     \b
     Example:
@@ -109,7 +109,7 @@ def gate(
 
 
 def _refuse(diff: str, **others: Any) -> None:
-    """Refuse what only runs can be asked."""
+    """Refuse options that are only for runs."""
     for name in (name for name, given in others.items() if given is not None):
         raise UsageError(f"{diff!r} is a stored diff: --{name.replace('_', '-')} is for runs.")
 

@@ -67,7 +67,7 @@ def _read_key() -> Reply:
 
 
 def _read_line() -> Reply:
-    """Read a line: a key or a whole answer, and behind it a note."""
+    """Read a line: a key or a whole answer, followed by a note."""
     line = sys.stdin.readline()
     if not line:
         return Reply(QUIT)
@@ -115,7 +115,7 @@ _LAST_KEYS = "z undo, q quit"
 
 @dataclass
 class Interview:
-    """One judge's sitting. Every answer is on the disk before the next question is shown.
+    """One judge's sitting. Every answer is on disk before the next question is shown.
 
     Args:
         sitting: Who answers what.
@@ -141,7 +141,7 @@ class Interview:
         return self.given
 
     def _ask(self, turn: Turn, number: int) -> bool:
-        """Ask one question; say whether to go on."""
+        """Ask one question; return whether to go on."""
         put_text(self._draw(turn))
         started = time.monotonic()
 
@@ -200,7 +200,7 @@ def _write(value: Any) -> str:
 
 
 def _draw_context(left: Sequence[Record], right: Sequence[Record]) -> str:
-    """Draw what is known of a few others that stay with either item, a row each."""
+    """Draw what is known about a few others that stay with either item, a row each."""
     from pointwise.text.terminal import draw_table
 
     sides = [("one", record) for record in left] + [("other", record) for record in right]

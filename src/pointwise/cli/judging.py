@@ -63,7 +63,9 @@ def sample(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same questions.")] = 0,
     sheets: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Draw so many items whose members are judged, for the change of recall."),
+        typer.Option(
+            min=0, metavar="N", help="How many items to draw whose members are judged, for the change of recall."
+        ),
     ] = 0,
     members: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many members of each part of its clusters a sheet asks about.")
@@ -75,7 +77,7 @@ def sample(
 ) -> None:
     """Draw pairs of items to ask people about. A diff that has questions already gets a further round.
 
-    A further round gives each kind of pairs as many questions as its answers so far show that it needs.
+    A further round gives each kind of pair as many questions as its answers so far show to be needed.
 
     \b
     Example:
@@ -120,12 +122,12 @@ def ask(
     *,
     judge: Judge = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after so many answers.")
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after that many answers.")
     ] = None,
 ) -> None:
     """Answer questions: do these two belong together? One key per answer; quit and go on whenever you like.
 
-    Every answer is on the disk before the next question comes. Without a terminal, answers are read line by line.
+    Every answer is on disk before the next question comes. Without a terminal, answers are read line by line.
 
     \b
     Example:
@@ -169,7 +171,7 @@ def adjudicate(
 
 
 def _name(judge: str | None) -> str:
-    """Name the judge after who is logged in, unless told otherwise."""
+    """Name the judge after the user who is logged in, unless told otherwise."""
     if judge is not None:
         return judge
     try:
@@ -192,7 +194,7 @@ def serve(
 ) -> None:
     """Answer questions in a browser, alone or with others at the same time.
 
-    It runs on this machine until you stop it with Ctrl-C, and only who has the printed address gets in. It needs the
+    It runs on this machine until you stop it with Ctrl-C, and only people with the printed address get in. It needs the
     extra explore.
 
     \b
@@ -210,7 +212,7 @@ def serve(
 
 @judge_app.command()
 def status(diff: options.StoredDiff, *, kind: options.FormatOption = Format.table) -> None:
-    """Show how many questions are answered, how precise that is, how far judges agree and what to look at again.
+    """Show how many questions are answered, how precise that makes the estimate, and what to look at again.
 
     \b
     Example:
@@ -264,7 +266,7 @@ def export_(
     ] = False,
     guard_formulas: options.GuardFormulas = False,
 ) -> None:
-    """Write questions to a file with room for answers, for a spreadsheet, a labelling service or a model.
+    """Write questions to a file with space for answers, for a spreadsheet, a labelling service or a model.
 
     \b
     Example:
@@ -295,8 +297,9 @@ def import_(
 ) -> None:
     """Take over answers from a file with the columns question and answer, and perhaps judge and note.
 
-    Nothing is imported if a line is wrong. Answers of a model never count as those of people: they sharpen estimates
-    where at least 30 people's answers of a kind tell how far to trust them. An adjudication wins over other answers.
+    Nothing is imported if a line is wrong. Answers of a model never count as those of people: they make estimates more
+    precise where at least 30 people's answers of a kind show how far to trust them. An adjudication wins over other
+    answers.
 
     \b
     Example:

@@ -50,7 +50,7 @@ _OF_DIFFS = (*(level for level in Level if level not in _OF_RUNS), Level.overall
 
 @contextmanager
 def opened_run(run: str, *, memory_limit: str | None = None, threads: int | None = None) -> Iterator[Evaluation]:
-    """Load a run and close it at the end; what Python warns of is said on standard error."""
+    """Load a run and close it at the end; Python's warnings go to standard error."""
     from pointwise.evaluation import load
 
     with warnings.catch_warnings(record=True) as caught:
@@ -65,7 +65,7 @@ def opened_run(run: str, *, memory_limit: str | None = None, threads: int | None
 def opened_with(
     run: str, attributes: str | None, item: list[str] | None, show: str | None, **limits: Any
 ) -> Iterator[Evaluation]:
-    """Load a run with attributes that came later, to slice by and to show of items."""
+    """Load a run with attributes added later, to slice by and to show beside items."""
     with stdin.files(attributes) as (known,), opened_run(run, **limits) as evaluation:
         if known is not None:
             evaluation = evaluation.with_attributes(known, item=options.read_plain(item, "--item"))  # noqa: PLW2901
@@ -95,9 +95,9 @@ def show(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Show the metrics of a stored run or diff: overall, or by cluster, slice or item. Show a stored comparison anew.
+    """Show the metrics of a stored run or diff: overall, or by cluster, slice or item. Show a stored comparison again.
 
-    Of a diff, there are also its splits and merges (--by change) and what became of each baseline cluster (--by fate).
+    For a diff, there are also its splits and merges (--by change) and what became of each baseline cluster (--by fate).
     A table for people shows 20 rows unless --limit says otherwise; JSON and CSV hold all rows.
 
     \b
@@ -147,7 +147,7 @@ def _check_level(by: Level, known: tuple[Level, ...], noun: str) -> None:
 
 
 def _put_diff(found: Diff, by: Level, kind: Format, *, asked: tuple[Any, ...]) -> None:
-    """Write a stored diff: all together, or a row per what was asked for."""
+    """Write a stored diff: overall, or with the requested rows."""
     slices, worst, where, metrics, limit = asked
     if slices and by is not Level.slice:
         raise UsageError("--slice needs --by slice.")
@@ -201,7 +201,7 @@ def _put_comparison(
 def opened_comparison(
     path: str, attributes: str | None, item: list[str] | None, show: str | None
 ) -> Iterator[Comparison]:
-    """Load a comparison with attributes that came later, to show of items, and close it at the end."""
+    """Load a comparison with attributes added later, to show beside items, and close it at the end."""
     from pointwise.comparison.comparison import load_comparison
 
     with progress("reading"), stdin.files(attributes) as (known,), load_comparison(path) as comparison:
@@ -340,7 +340,7 @@ def explain(
 
 
 def _only(given: list[str] | None, name: str) -> str | None:
-    """Return the one thing that was asked for; of an option that is given twice, the first would be lost silently."""
+    """Return the one value given; an option given twice would silently lose the first."""
     if given and len(given) > 1:
         raise UsageError(f"Explain one thing at a time: {name}=... was given {len(given)} times.")
     return given[0] if given else None
@@ -424,7 +424,7 @@ def slice_run(
     threads: options.Threads = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Slice a stored run anew, also by attributes that came later. The original inputs are not needed.
+    """Slice a stored run again, also by attributes added later. The original inputs are not needed.
 
     \b
     Example:

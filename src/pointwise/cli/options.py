@@ -22,7 +22,7 @@ from pointwise.inputs.options import (
 )
 
 MOST_ROWS = 10**9
-"""How many rows can be asked for: more than anybody reads, and few enough for every engine."""
+"""How many rows can be requested: more than anybody reads, and few enough for every engine."""
 
 TABLES = ("ideal", "actual", "weights", "attributes")
 DIFF_TABLES = ("baseline", "experiment", "weights", "attributes")
@@ -115,7 +115,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="How to write the result to standard output. In guarded-csv an apostrophe stands before text that a "
+        help="How to write the result to standard output. In guarded-csv an apostrophe comes before text that a "
         "spreadsheet would take for a formula.",
         rich_help_panel=_OUTPUT,
     ),
@@ -159,7 +159,7 @@ Slices = Annotated[
 ]
 Html = Annotated[
     str | None,
-    typer.Option("--html", metavar="FILE", help="Write a report to look at: one HTML file.", rich_help_panel=_OUTPUT),
+    typer.Option("--html", metavar="FILE", help="Write a report: one HTML file.", rich_help_panel=_OUTPUT),
 ]
 Intervals = Annotated[
     bool,
@@ -195,7 +195,9 @@ Population = Annotated[
 Strata = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the truth within whose values clusters were drawn.", rich_help_panel=_SAMPLED
+        metavar="COLUMN",
+        help="Column of the truth; clusters were drawn separately for each of its values.",
+        rich_help_panel=_SAMPLED,
     ),
 ]
 Limit = Annotated[
@@ -271,7 +273,7 @@ Keep = Annotated[
     bool,
     typer.Option(
         "--keep",
-        help="Store what is shown of items with the run. It may be personal, so that it is not stored otherwise.",
+        help="Also store the columns shown beside items. They may be personal data, so this is not the default.",
     ),
 ]
 Cluster = Annotated[
@@ -343,7 +345,7 @@ Left = Annotated[
     typer.Option(
         "--left",
         metavar="[TABLE=]COLUMN",
-        help="Column with the one item of a link; repeat if several identify it together. With ideal= or actual= "
+        help="Column with one item of a link; repeat if several identify it together. With ideal= or actual= "
         "before it, for these links only.",
         show_default="left, or the first of two",
         rich_help_panel=_LINKS,
@@ -384,7 +386,7 @@ ContradictionsPolicy = Annotated[
     Contradictions,
     typer.Option(
         "--contradictions",
-        help="Items that a chain of yeses links and a no tells apart: an error, or dropped with all that they touch.",
+        help="Items linked by a chain of yeses despite a no: an error, or dropped with all linked items.",
         rich_help_panel=_LINKS,
     ),
 ]
@@ -410,7 +412,7 @@ ActualLinks = Annotated[
 
 
 def links_from_options(path: Any, side: str, given: Mapping[str, Any]) -> Any:
-    """Read a path as links if the options say so, and as it is otherwise.
+    """Read a path as links if the options say so, and leave it as it is otherwise.
 
     A score belongs to the actual clustering and answers to the truth, where both are links.
 
@@ -432,7 +434,7 @@ def links_from_options(path: Any, side: str, given: Mapping[str, Any]) -> Any:
         chosen[end] = columns.get(side) if isinstance(columns, dict) else columns
     layout = read_choice(given["layout"])
     chosen["layout"] = layout.get(side) if isinstance(layout, dict) else layout if side == "actual" else None
-    from pointwise.inputs.links import Links  # loads NumPy, which help need not wait for
+    from pointwise.inputs.links import Links  # loads NumPy, which help does not need
 
     return Links(path, **chosen)
 
@@ -461,7 +463,7 @@ def read_names(given: str) -> list[str]:
 
 
 def read_plain(given: Sequence[str] | None, option: str) -> str | list[str] | None:
-    """Read columns of a command whose tables all call them the same."""
+    """Read columns of a command whose tables all use the same names."""
     columns = read_columns(given)
     if isinstance(columns, dict):
         raise UsageError(f"{option} takes plain columns here, without a table before them.")
@@ -473,7 +475,7 @@ def read_settings(given: Mapping[str, Any], tables: Sequence[str] = TABLES) -> d
 
     Args:
         given: All that a command was given, by name. What the command has no option for is left to the library.
-        tables: What may stand before a column to name its table.
+        tables: What may come before a column to name its table.
     """
     settings = {name: read(given[name]) for name, read in _SETTINGS.items() if name in given}
     settings |= {name: read(given[name], tables) for name, read in _BY_TABLE.items() if name in given}
@@ -501,7 +503,7 @@ def _read_population(given: Sequence[str] | None) -> int | dict[str, int] | None
 
 
 def engine_from_options(name: EngineName, master: str | None, conf: Sequence[str] | None) -> Engine | None:
-    """Start Spark if it was asked for; None stands for the embedded engine."""
+    """Start Spark if requested; None stands for the embedded engine."""
     if name == "duckdb":
         if master or conf:
             raise UsageError("--master and --conf are for Spark: add --engine spark.")

@@ -1,4 +1,4 @@
-"""Output: results on standard output in the format asked for, everything else on standard error."""
+"""Output: results on standard output in the requested format, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def put_result(result: Result, kind: Format, *, whole: Any = None) -> None:
 
 
 def put_rows(drawing: Drawing, kind: Format) -> None:
-    """Write rows that are no result of the library."""
+    """Write rows that are not a result of the library."""
     if kind is Format.json:
         put_text(draw_json(list(drawing.rows)))
     elif kind.is_csv:

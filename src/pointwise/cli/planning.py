@@ -1,4 +1,4 @@
-"""Commands about labelling: sample, which draws the items, and plan, which says how many clusters it takes."""
+"""Commands about labelling: sample, which draws the items, and plan, which estimates how many clusters to label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plan(
     *,
     half_width: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="How wide intervals may be, to either side.", rich_help_panel=_VALUES),
+        typer.Option(metavar="NUMBER", help="How far intervals may extend to either side.", rich_help_panel=_VALUES),
     ] = None,
     bound: Annotated[
         float | None,
@@ -56,7 +56,7 @@ def plan(
     ] = None,
     kind: options.FormatOption = Format.table,
 ) -> None:
-    """Say how many ideal clusters to label, judged by those of a stored run or comparison.
+    """Estimate how many ideal clusters to label, from those of a stored run or comparison.
 
     \b
     Example:
@@ -123,7 +123,7 @@ def sample(
     """Draw items whose clusters to label, and write a worksheet of them.
 
     Fill in the cluster of every item, and add a row for every other item of the same cluster. The worksheet is then a
-    truth, which says itself how it was drawn.
+    truth that records how it was drawn.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command that writes pages to look at: report."""
+"""The command that writes reports: report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams: the one door through which text leaves the program.
+"""Streams: the one place where text leaves the program.
 
 On a terminal, control characters that come from data are made visible. Into a file or a pipe, text goes as it is.
 """
@@ -22,7 +22,7 @@ def put_text(text: str) -> None:
     """Write a result to standard output.
 
     Raises:
-        typer.Exit: It cannot be written there. Whoever closed a pipe knows why, and is told nothing.
+        typer.Exit: It cannot be written there. If a pipe was closed, nothing is said.
     """
     try:
         _write(sys.stdout, text)
@@ -34,7 +34,7 @@ def put_text(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Tell the user something that is not the result; if nobody can hear it, it is not worth failing for."""
+    """Tell the user something that is not the result; if it cannot be shown, that is not worth failing for."""
     try:
         _write(sys.stderr, message)
     except OSError:
@@ -49,7 +49,7 @@ def _write(stream: TextIO | None, text: str) -> None:
 
 
 def _silence(stream: TextIO | None) -> None:
-    """Send what a stream still holds nowhere, or the interpreter would stumble over it when it ends."""
+    """Discard what a stream still holds, or the interpreter would fail on it when it ends."""
     if stream is None:
         return
     with contextlib.suppress(OSError, ValueError):

@@ -1,7 +1,7 @@
 """Wording: what the library says about its parameters, in the options of the command line.
 
-The library's messages write a parameter as Python does: `missing='singleton'`, `item=...`, `overwrite=True`. A command
-calls its own parameters the same, so that their options can be looked up.
+The library's messages write a parameter as Python does: `missing='singleton'`, `item=...`, `overwrite=True`. A
+command's own parameters have the same names, so that their options can be looked up.
 """
 
 from __future__ import annotations

@@ -31,18 +31,18 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import METRICS, Metric
 
 JUDGE = "jaccard_distance"  # decides what is better
-_NOTHING = 1e-12  # what rounding leaves of a delta of zero
+_NOTHING = 1e-12  # below this, a delta is only rounding
 _BEFORE, _AFTER = name_part(ACTUAL, BASELINE), name_part(ACTUAL, EXPERIMENT)
 _PIECES = {_BEFORE: name_part(PIECES, BASELINE), _AFTER: name_part(PIECES, EXPERIMENT)}
 
 
 def find_changes(variants: Mapping[str, Evidence], pair: VariantPair, metrics: Sequence[Metric]) -> nw.LazyFrame:
-    """Say of every ideal cluster what the experiment changed.
+    """Classify every ideal cluster by what the experiment changed.
 
     A cluster lies in as many *pieces* as there are actual clusters that hold its items; items that only one of the two
-    has do not count. With more pieces than before it was split further, with fewer merged together. With as many it is
-    better or worse by its Jaccard distance, which foreign items that come or go change as well; or some of its items
-    moved to no effect.
+    has do not count. With more pieces than before it was split further, with fewer merged together. With equally many
+    it is better or worse by its Jaccard distance, which foreign items that come or go also change; or some of its items
+    moved without effect.
 
     Returns:
         Ideal clusters with `change`, their pieces before and after, how many of their items moved, and the
@@ -111,8 +111,8 @@ def pair_members(variants: Mapping[str, Evidence], pair: VariantPair) -> nw.Lazy
 def find_moved_items(items: nw.LazyFrame) -> nw.LazyFrame:
     """List the items that left their actual cluster.
 
-    Cluster ids of two clusterings mean nothing to each other. A cluster before and one after are taken for the
-    same if each shares more weight with the other than with any third; items outside of such pairs moved.
+    Cluster ids of two clusterings are unrelated. A cluster before and one after are taken for the same if each shares
+    more weight with the other than with any third; items outside of such pairs moved.
 
     Args:
         items: What `pair_members` gives.
@@ -124,7 +124,7 @@ def find_moved_items(items: nw.LazyFrame) -> nw.LazyFrame:
 
 
 MOVED_COLUMNS = (*keys(ITEM, IDEAL), ITEM_SIZES[1], Column(_BEFORE), Column(_AFTER))
-"""What `find_moved_items` says of an item."""
+"""The columns of `find_moved_items`."""
 
 
 def _best_partner(shared: nw.LazyFrame, one: str, other: str) -> nw.LazyFrame:

@@ -25,11 +25,11 @@ _OTHER = "_other"
 
 
 def remember(source: Source, engine: Engine) -> Source:
-    """Return a source that reads its columns once, however often they are asked for."""
+    """Return a source that reads its columns only once."""
     held: dict[Any, nw.LazyFrame] = {}
 
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
-        if not text:  # someone only asks what columns there are
+        if not text:  # only the columns are needed, not the rows
             return source.load(columns)
         key = tuple(columns), tuple(text)
         if key not in held:
@@ -91,7 +91,7 @@ def _differences(one: Evaluation, other: Evaluation) -> list[str]:
 
 
 def _plain(policy: Any) -> Any:
-    """Write a policy in the form that is the same whether it was given or stored."""
+    """Write a policy in a form that does not depend on whether it was given or stored."""
     if isinstance(policy, Mapping):
         return dict(policy)
     return policy if isinstance(policy, str) else [str(label) for label in policy]
@@ -126,8 +126,8 @@ def shared_items(evaluations: Mapping[str, Evaluation]) -> nw.LazyFrame:
 def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     """Evaluate again on some of the common items only; nothing is read again.
 
-    Coverage stays what it is: a variant is not to blame for items that another one lacks. Where members outside the
-    truth count as wrong, so do items that are set aside, in the clusters of items that they do not belong with.
+    Coverage stays as it is: a variant is not to blame for items that another one lacks. Where members outside the truth
+    count as wrong, so do items that are set aside, in the clusters of items that they do not belong with.
     """
     evidence = evaluation.evidence
     engine = evidence.engine

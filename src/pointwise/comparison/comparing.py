@@ -79,7 +79,7 @@ def compare(
             tables measure against the first variant.
         on: Which items each variant is evaluated on: those that it has in common with the truth ("own"), or those
             that the truth and all variants have ("shared").
-        item: As in `evaluate`; like all that says how to read a clustering, it does not apply to stored runs.
+        item: As in `evaluate`; like all parameters that say how to read a clustering, it does not apply to stored runs.
         cluster: As in `evaluate`.
         weight: As in `evaluate`.
         weights: As in `evaluate`.
@@ -211,7 +211,7 @@ def _evaluate_all(
 
 
 def _check_reading(reading: Mapping[str, Any], new: Sequence[str]) -> None:
-    """Refuse a truth, weights or policies that nothing would be read with, and variants that lack a truth."""
+    """Refuse a truth, weights or policies that would not be used, and variants that lack a truth."""
     if new and "ideal" not in reading:
         raise UsageError(f"ideal=... is missing: the variant {new[0]!r} has to be evaluated against a truth.")
     if not new and reading:
@@ -275,7 +275,7 @@ def _notes(
 
 
 def _say_weight(evaluations: Mapping[str, Evaluation], items: nw.LazyFrame) -> str:
-    """Say how much of the truth's weight some of its items have, where items weigh differently."""
+    """State the share of the truth's weight that some of its items have, unless all items weigh the same."""
     first = next(iter(evaluations.values()))
     whole = first.coverage.ideal_weight
     if not whole or not any(evaluation.coverage.is_weighted for evaluation in evaluations.values()):

@@ -104,7 +104,7 @@ _ROUNDING = 1e-12  # of a difference of zero
 class Comparison:
     """Several clusterings against one truth.
 
-    `compare` makes it. A delta is always the experiment's value less the baseline's.
+    Made by `compare`. A delta is always the experiment's value minus the baseline's.
 
     Args:
         evaluations: The evaluation of each variant, by name.
@@ -171,7 +171,7 @@ class Comparison:
         return stack_sums(self._evidence, by, metrics, rows_of=rows_of)
 
     def by_variant(self) -> MetricTable:
-        """List the overall metrics of every variant with their intervals, and how far it covers the truth."""
+        """List the overall metrics of every variant with their intervals, and how much of the truth it covers."""
         return self._by_variant
 
     @cached_property
@@ -204,7 +204,7 @@ class Comparison:
 
     @property
     def _same_shares(self) -> tuple[str, ...]:
-        """Shares of the weight, if they say nothing that shares of the items do not."""
+        """Shares of the weight, if they equal those of the items."""
         return () if any(e.coverage.is_weighted for e in self.evaluations.values()) else WEIGHT_SHARES
 
     def delta(self, metric: str | Metric, *, experiment: str | None = None, baseline: str | None = None) -> float:
@@ -215,7 +215,7 @@ class Comparison:
     def deltas(
         self, *, experiment: str | None = None, baseline: str | None = None, metrics: MetricChoice | None = None
     ) -> MetricTable:
-        """Show how far the overall values of variants lie apart, with intervals and tests.
+        """Show how much the overall values of variants differ, with intervals and tests.
 
         Args:
             experiment: The one to look at; all by default.
@@ -261,7 +261,7 @@ class Comparison:
         return self._delta_table("Differences by slice", rows, pairs, quiet=quiet, cuts=cuts)
 
     def _read_slicing(self, spec: Any) -> Slicing:
-        """Understand a slice, which the items of every variant must allow in the same way."""
+        """Read a slice, which must mean the same for every variant."""
         found: dict[str, Slicing] = {}
         for name, evidence in self._evidence.items():
             try:
@@ -319,7 +319,7 @@ class Comparison:
         experiment: str | None = None,
         baseline: str | None = None,
     ) -> MetricTable:
-        """Show the ideal clusters that cost the experiment most, compared with the baseline."""
+        """Show the ideal clusters that cost the experiment the most, compared with the baseline."""
         return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=True)
 
     def gains(
@@ -330,7 +330,7 @@ class Comparison:
         experiment: str | None = None,
         baseline: str | None = None,
     ) -> MetricTable:
-        """Show the ideal clusters that the experiment gains most from, compared with the baseline."""
+        """Show the ideal clusters that the experiment gains the most from, compared with the baseline."""
         return self._movers(metric, limit, self._one_pair(experiment, baseline), losses=False)
 
     def _movers(self, metric: str | Metric, limit: int, pair: VariantPair, *, losses: bool) -> MetricTable:
@@ -339,7 +339,7 @@ class Comparison:
             raise UsageError(f"A cluster has no gain or loss of {found.name!r}. Use by_ideal_cluster().")
         column = name_part(found.name, CONTRIBUTION)
         downwards = losses == (found.better == "lower")
-        # What rounding leaves of no change at all is in proportion to the share of the weight.
+        # Without a change, rounding leaves a difference in proportion to the share of the weight.
         least = nw.col(SHARE) * _ROUNDING
         table = self._paired_table("Ideal clusters", pair_clusters, CLUSTER_COLUMNS, [pair], [found])
         moved = table.where(nw.col(column) > least if downwards else nw.col(column) < 0.0 - least)
@@ -355,7 +355,7 @@ class Comparison:
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> dict[str, Interval]:
-        """Return intervals of the overall deltas by drawing the ideal clusters again and again."""
+        """Bootstrap intervals of the overall deltas by resampling the ideal clusters."""
         pair = self._one_pair(experiment, baseline)
         chosen = self._chosen(metrics)
         return bootstrap_deltas(
@@ -373,10 +373,10 @@ class Comparison:
         tests: int = 1,
         confidence: float | None = None,
     ) -> Plan:
-        """Say how many ideal clusters the truth needs to show a difference between two variants.
+        """Estimate how many ideal clusters to label to detect a difference between two variants.
 
-        What was labelled so far tells how far the changes of clusters vary. The fewer they are, the wider is the range
-        beside each number. At least so many are needed that enough of them change for a verdict.
+        The clusters labelled so far show how much changes vary. The fewer there are, the wider the range beside each
+        number. The number is at least large enough for a verdict, which takes enough changed clusters.
 
         Args:
             metrics: Names of metrics; by default those of the comparison.
@@ -384,9 +384,9 @@ class Comparison:
             power: The probability of detecting it if it exists.
             experiment: The one to look at.
             baseline: What to measure it against; by default that of the comparison, or its first variant.
-            tests: How many such tests are made, such as variants against one baseline: the more, the surer each must
-                be.
-            confidence: How sure a clear change must be; by default as in the comparison.
+            tests: How many such tests are made, such as variants against one baseline: the more, the more certain each
+                must be.
+            confidence: How certain a clear change must be; by default as in the comparison.
         """
         pair, chosen = self._one_pair(experiment, baseline), self._chosen(metrics)
         goal = Difference(difference, power, tests)
@@ -435,7 +435,7 @@ class Comparison:
         return compare_cluster(self._evidence, ideal_cluster, self.metrics, limit=limit, shown=shown)
 
     def _shown(self, show: ColumnNames | None = None) -> Shown:
-        """Choose what to show of items: what all variants know."""
+        """Choose which columns of items to show: those that all variants have."""
         first, *others = (evaluation.show_columns(show) for evaluation in self.evaluations.values())
         common = (c for c in first.columns if all(c in other.columns for other in others))
         return replace(first, columns=tuple(common))
@@ -450,10 +450,9 @@ class Comparison:
         return replace(self, evaluations={name: e.with_shown(*columns) for name, e in self.evaluations.items()})
 
     def changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
-        """Say of every ideal cluster what happened: unchanged, better, worse, split further or merged together.
+        """Classify every ideal cluster: unchanged, better, worse, split further or merged together.
 
-        A cluster that only one of the two variants has items of is said to be only in the baseline, or only in the
-        experiment.
+        A cluster with items in only one of the two variants is "only in the baseline" or "only in the experiment".
         """
         pair = self._one_pair(experiment, baseline)
         frame = self.engine.checkpoint(find_changes(self._evidence, pair, self.metrics))
@@ -462,7 +461,7 @@ class Comparison:
         return MetricTable(title, frame, self.engine, tuple(change_columns(self.metrics)), order=order)
 
     def count_changes(self, *, experiment: str | None = None, baseline: str | None = None) -> MetricTable:
-        """Count the ideal clusters to which the same happened."""
+        """Count the ideal clusters by what happened to them."""
         changes = self.changes(experiment=experiment, baseline=baseline)
         counts = [Column(name, Kind.COUNT) for name in (IDEAL_CLUSTERS, ITEMS, MOVED)]
         described = (*keys(CHANGE), *counts, *ITEM_SIZES[1:])
@@ -485,7 +484,7 @@ class Comparison:
         return tabulate_related_variants(self._evidence, beta=beta, pairs=pairs, confidence=self.confidence)
 
     def distances(self) -> DistanceMatrix:
-        """Measure how far the variants lie apart (Jaccard), on the items of the truth that all of them have."""
+        """Measure how far apart the variants are (Jaccard), on the items of the truth that all of them have."""
         clusterings = {
             name: as_source(name, evidence.items.select(ITEM, nw.col(ACTUAL).alias(CLUSTER)))
             for name, evidence in self._evidence.items()
@@ -499,7 +498,7 @@ class Comparison:
         Args:
             path: The folder to make.
             overwrite: Whether to replace a comparison that already exists.
-            keep: Whether to store what is shown of items with them, as in `Evaluation.save`.
+            keep: Whether to also store the columns shown beside items, as in `Evaluation.save`.
         """
         folders = {name: f"{n:03d}" for n, name in enumerate(self.variants, start=1)}
         with stored_folder(path, COMPARISON, overwrite=overwrite) as folder:
@@ -526,7 +525,7 @@ class Comparison:
         return ComparisonPlots(self)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write one HTML file that tells which variant is better, what moved and for whom.
+        """Write one HTML file that shows which variant is better, what moved and for whom.
 
         It compares the last variant with the baseline in detail, and all others briefly. The file loads nothing
         from a network, and its size is bounded. Needs the extra `report`.
@@ -543,7 +542,7 @@ class Comparison:
         return report_comparison(self, path, title=title)
 
     def close(self) -> None:
-        """Let go of what the engine holds for this comparison, which cannot be used any more."""
+        """Release what the engine holds for this comparison, which cannot be used afterwards."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -625,7 +624,7 @@ class Comparison:
         )
 
     def _delta_columns(self) -> list[Column]:
-        """Describe what is said of a difference; without intervals, no more than can be said without a sample."""
+        """Describe the columns of a difference; without intervals, only those that need no sample."""
         if self._shows_intervals:
             return list(DELTA_COLUMNS)
         dropped = (P_VALUE, P_ADJUSTED, *(() if self.sample.is_complete else (VERDICT,)))
@@ -661,7 +660,7 @@ class Comparison:
 def load_comparison(
     path: str | os.PathLike[str], *, verify: bool = True, engine: Engine | str | None = None
 ) -> Comparison:
-    """Load a stored comparison. It answers everything that the comparison did when it was saved.
+    """Load a stored comparison. It answers everything that the saved comparison did.
 
     Args:
         path: The folder that `Comparison.save` made.
@@ -713,7 +712,7 @@ def _titled(title: str, pairs: Sequence[VariantPair]) -> str:
 
 
 def _as_text(values: Sequence[Any]) -> str | None:
-    """Write the values that make a slice as one, in the way that engines do."""
+    """Write the values that make a slice as one text, the way engines do."""
     texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     if len(values) == 1:
         return None if values[0] is None else texts[0]

@@ -72,7 +72,7 @@ from pointwise.uncertainty.verdict import judge
 
 _PAIR, _SIGN, _DEFINED = "_pair", "_sign", "__defined"
 _OWN, _SIDES, _UP, _DOWN = "__own", "__sides", "__up", "__down"
-_NO_CHANGE = 1e-9  # of the own value of a cluster: rounding depends on the order of its cells
+_NO_CHANGE = 1e-9  # of a cluster's own value: rounding depends on the order of its cells
 
 Row = dict[str, Any]
 
@@ -91,12 +91,12 @@ DELTA_COLUMNS = (
     Column(VERDICT),
     Column(CONTRIBUTION, Kind.DELTA),
 )
-"""What `find_deltas` says of every pair, group and metric, beside the names of these."""
+"""The columns of `find_deltas` beside the names of pair, group and metric."""
 
 
 @dataclass(frozen=True)
 class VariantPair:
-    """Two variants; a delta is the experiment's value less the baseline's."""
+    """Two variants; a delta is the experiment's value minus the baseline's."""
 
     baseline: str
     experiment: str
@@ -109,7 +109,7 @@ def stack_sums(
     *,
     rows_of: Callable[[Evidence], nw.LazyFrame],
 ) -> nw.LazyFrame:
-    """Sum every variant by groups and ideal clusters, one variant below the other, in one pass over each.
+    """Sum every variant by groups and ideal clusters, stacked by variant, in one pass over each.
 
     Args:
         variants: What to compare, all on one engine.
@@ -147,9 +147,9 @@ def find_deltas(
         sample: How the ideal clusters were drawn.
 
     Returns:
-        Rows with the names of the pair, the group's columns, `metric`, both values, `delta`, its interval, its
-        p-value as it is and adjusted for the number of rows of the same metric, how many ideal clusters went up and
-        down, the verdict, and `contribution`, which adds up over the groups to the delta of everything together.
+        Rows with the names of the pair, the group's columns, `metric`, both values, `delta`, its interval, its p-value,
+        raw and adjusted for the number of rows of the same metric, how many ideal clusters went up and down, the
+        verdict, and `contribution`, which adds up over the groups to the delta of everything together.
     """
     found = engine.collect(_lifted(sums, by, metrics)).to_pylist()
     values = {(row[VARIANT], *(row[key] for key in by)): row for row in found}
@@ -241,7 +241,7 @@ def find_moves(
 def pair_influences(
     sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[VariantPair], *, metrics: Sequence[Metric], engine: Engine
 ) -> nw.LazyFrame:
-    """Subtract the baseline's influence of every ideal cluster from the experiment's, and say which way it went."""
+    """Subtract the baseline's influence of every ideal cluster from the experiment's, and add its direction."""
     names = [m.name for m in metrics]
     sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
     table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
@@ -319,8 +319,8 @@ def _part(metric: Metric, row: Row | None, total: Mapping[str, float]) -> float:
 def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
     """Adjust the p-values of one metric: among all groups of a pair, or without groups among all pairs.
 
-    Of many groups a few false findings may be borne (Benjamini and Hochberg), of a few variants none (Holm). A group in
-    which nothing changed cannot differ whatever the chance, so it does not count as a test.
+    Among many groups, a few false findings are acceptable (Benjamini and Hochberg); among a few variants, none is
+    (Holm). A group in which nothing changed cannot differ by chance, so it does not count as a test.
     """
     adjust = adjust_p_values if by else adjust_jointly
     families: dict[tuple[Any, ...], list[Row]] = {}
@@ -334,14 +334,14 @@ def _adjust(rows: Sequence[Row], by: Sequence[str]) -> None:
 
 
 CLUSTER_COLUMNS = (*keys(IDEAL), *ITEM_SIZES)
-"""What `pair_clusters` says of a cluster before its metrics."""
+"""The columns of `pair_clusters` before the metrics."""
 
 ITEM_COLUMNS = (
     *keys(ITEM, IDEAL),
     *ITEM_SIZES[1:],
     *(Column(name_part(ACTUAL, side)) for side in (BASELINE, EXPERIMENT)),
 )
-"""What `pair_items` says of an item before its metrics."""
+"""The columns of `pair_items` before the metrics."""
 
 
 def pair_clusters(variants: Mapping[str, Evidence], pair: VariantPair, metrics: Sequence[Metric]) -> nw.LazyFrame:
@@ -377,7 +377,7 @@ def _paired(
     rows_of: Callable[[Evidence], nw.LazyFrame],
     sided: Sequence[str] = (),
 ) -> nw.LazyFrame:
-    """Put two variants side by side by columns of the truth; a row that one of them lacks has no delta.
+    """Put two variants side by side, joined by columns of the truth; a row that one of them lacks has no delta.
 
     Returns:
         The columns in `by`, `items`, `weight`, `share`, the columns in `sided` for either side, and for every metric
@@ -447,7 +447,7 @@ def bootstrap_deltas(
     seed: int = 0,
     confidence: float = CONFIDENCE,
 ) -> dict[str, Interval]:
-    """Return an interval for the difference in every metric; both variants are drawn with the same clusters."""
+    """Return an interval for the difference in every metric; both variants are resampled with the same clusters."""
     both = {name: variants[name] for name in (pair.baseline, pair.experiment)}
     engine, sample, names = variants[pair.baseline].engine, variants[pair.baseline].sample, [m.name for m in metrics]
     sums = stack_sums(both, (), metrics, rows_of=lambda evidence: evidence.cells)

@@ -50,7 +50,7 @@ def distance(
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> float:
-    """Measure how far two clusterings lie apart.
+    """Measure how far apart two clusterings are.
 
     For more than two clusterings use `distance_matrix`, which compares all of them on the same items.
 
@@ -58,8 +58,8 @@ def distance(
         one: A clustering of any kind that `evaluate` reads.
         other: Another one.
         by: The distance between two sets that is averaged over items: "jaccard", "symmetric_difference", or a
-            function of a `Confusion` that says how far two sets lie apart from the weights of what they share
-            (`c.tp`) and of either (`c.ideal`, `c.actual`). If that is a metric, so is the distance of clusterings.
+            function of a `Confusion` that gives the distance of two sets from the weights of what they share (`c.tp`)
+            and of either (`c.ideal`, `c.actual`). If that is a metric, so is the distance of clusterings.
         weights: A table of items and their weights; without it, and without `weight`, every item weighs 1.
         weight: Column with the weight of an item, in `weights` or in one of the clusterings.
         item: Column or columns that identify an item.
@@ -100,9 +100,9 @@ def distance_matrix(
     header: bool | Mapping[str, bool] = True,
     engine: Engine | str | None = None,
 ) -> DistanceMatrix:
-    """Measure how far several clusterings lie apart, on the items that all of them have.
+    """Measure how far apart several clusterings are, on the items that all of them have.
 
-    With other items for every pair, the distances would not obey the triangle inequality.
+    With different items for every pair, the distances would not obey the triangle inequality.
 
     Args:
         clusterings: Clusterings by name.
@@ -149,7 +149,7 @@ def distance_matrix(
 def nearest(clustering: Any, others: Mapping[str, Any], **settings: Any) -> dict[str, float]:
     """Return the distances of a clustering to others by name, the nearest first.
 
-    All distances are taken on the items that all of them have. `distance` explains the settings.
+    All distances are measured on the items that all of them have. `distance` explains the settings.
 
     Examples:
         >>> import pointwise as pw
@@ -163,7 +163,7 @@ def nearest(clustering: Any, others: Mapping[str, Any], **settings: Any) -> dict
 
 @dataclass(frozen=True, repr=False)
 class DistanceMatrix(Result):
-    """How far several clusterings lie apart.
+    """How far apart several clusterings are.
 
     Args:
         names: The clusterings.
@@ -197,7 +197,7 @@ class DistanceMatrix(Result):
 
     @property
     def _key(self) -> str:
-        """The column that names the clustering of a row, which no clustering is called."""
+        """The column that names the clustering of a row; no clustering has this name."""
         return _free_name(_CLUSTERING, self.names)
 
     def describe(self) -> tuple[Column, ...]:
@@ -218,7 +218,7 @@ _CLUSTERING = "clustering"
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:
-    """Lengthen a name until nothing else is called like it, whatever the case of its letters."""
+    """Lengthen a name until it is unique, ignoring case."""
     others = {other.lower() for other in taken}
     while name.lower() in others:
         name += "'"

@@ -48,7 +48,7 @@ class SharedPart:
 
     Args:
         clusters: The actual cluster in each variant; None where a variant lacks the items.
-        items: How many they are.
+        items: How many there are.
         weight: Their weight.
         share: The same as a share of the ideal cluster.
         examples: Some of them, with what is known about them.
@@ -76,7 +76,7 @@ class ClusterComparison(Result):
     Args:
         key: The ideal cluster.
         variants: What each variant makes of it, by name; a variant without items of it is left out.
-        parts: The parts, at most so many as were asked for.
+        parts: The parts, at most as many as requested.
         number: How many parts there are.
         shown: What is shown of the examples.
 
@@ -113,7 +113,7 @@ class ClusterComparison(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the parts inside."""
+        """Return all facts by name, including the parts."""
         return {
             IDEAL: self.key,
             "variants": {name: found.to_dict() for name, found in self.variants.items()},
@@ -179,7 +179,7 @@ class ItemComparison(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the variants inside."""
+        """Return all facts by name, including the variants."""
         return {ITEM: self.key, "variants": {name: found.to_dict() for name, found in self.variants.items()}}
 
     def drawing(self) -> Drawing:
@@ -197,7 +197,7 @@ class ItemComparison(Result):
 
 
 def say_metrics(found: Explanation) -> str:
-    """Write the metrics that were asked for on a line."""
+    """Write the requested metrics on a line."""
     return ", ".join(f"{name} {format_value(Kind.METRIC, found.metrics[name])}" for name in found.shown)
 
 

@@ -1,4 +1,4 @@
-"""Agreement: how far judges who answered the same questions say the same."""
+"""Agreement: how far judges agree who answered the same questions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pointwise.text.values import format_count
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
-    """Return Krippendorff's alpha for values without an order: 1 for perfect agreement, 0 for that of chance.
+    """Return Krippendorff's alpha for values without an order: 1 for perfect agreement, 0 for agreement by chance.
 
-    Judges may leave out what they like; a unit that fewer than two judged says nothing.
+    Judges may skip units; a unit judged by fewer than two does not count.
 
     Args:
         units: For each thing judged, the values that it was given.
@@ -43,7 +43,7 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 
 
 def cohen_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
-    """Return Cohen's kappa of two judges: 1 for perfect agreement, 0 for that of chance.
+    """Return Cohen's kappa of two judges: 1 for perfect agreement, 0 for agreement by chance.
 
     Args:
         pairs: The two values that each thing was given.
@@ -69,7 +69,7 @@ def cohen_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
 
 @dataclass(frozen=True, repr=False)
 class Agreement(Result):
-    """How far judges agree. Only yes and no count: who is unsure does not contradict anybody.
+    """How far judges agree. Only yes and no count: unsure answers contradict nobody.
 
     Args:
         alpha: Krippendorff's alpha of all judges; None if no two of them answered the same question, or all answers are
@@ -99,7 +99,7 @@ class Agreement(Result):
         return [dict(row) for row in self.judges]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name."""
+        """Return all facts by name."""
         return {"alpha": self.alpha, "shared": self.shared, "kappas": list(self.kappas), "judges": self.to_dicts()}
 
     def describe(self) -> tuple[Column, ...]:

@@ -1,9 +1,9 @@
 """Asking: which question a judge gets next, and how it is shown.
 
-Every judge has an order of questions and of their two items of their own, so that neither the order nor the side says
-anything. A question that somebody answered is asked again of another judge for a part of them, to see how far judges
-agree, and of the same judge for a few, to see how far they agree with themselves. A question whose answer follows from
-others is not asked; that its turn came is noted, because only then its answer counts.
+Every judge gets questions, and their two items, in an order of their own, so that neither order nor side gives anything
+away. Some questions are also asked of a second judge, to measure how far judges agree, and a few of the same judge
+again, to measure how consistent they are. A question whose answer follows from others is not asked; but it is recorded
+that its turn came, because only then its answer counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Turn:
 
     Args:
         question: What to ask; None if everything was asked.
-        shown: Which item stands at the left: "ab" or "ba".
+        shown: Which item is on the left: "ab" or "ba".
         derived: Lines to record: questions whose turn came and whose answers are known.
         times: How often the judge has answered the question before.
     """
@@ -47,7 +47,7 @@ def next_turn(
     Args:
         questions: All questions.
         judgements: All answers so far.
-        judge: Who is to be asked.
+        judge: Whom to ask.
         skipped: Questions to ask last, because the judge skipped them.
     """
     own = _own(judgements, judge)
@@ -77,7 +77,7 @@ def look_ahead(
     Args:
         questions: All questions.
         judgements: All answers so far.
-        judge: Who is to be asked.
+        judge: Whom to ask.
         number: How many questions to look ahead.
         skipped: Questions to ask last, because the judge skipped them.
     """
@@ -112,7 +112,7 @@ def _turn(
 
 
 def show_to(judge: str, number: int, times: int, questions: Questions) -> str:
-    """Say which item of a question stands at the left for a judge who has answered it so often: "ab" or "ba"."""
+    """Return which item of a question is on the left, "ab" or "ba", for a judge who has answered it so many times."""
     side = uniform(f"{questions.design.seed}|side|{judge}|{number}|{times}")
     return "ab" if side < 0.5 else "ba"  # noqa: PLR2004  # a coin
 
@@ -134,7 +134,7 @@ def _waiting(
     yield from (q for q in waiting if q.number in skipped)
 
 
-_EVERY = round(1 / OVERLAP)  # as often a question that was answered before comes between new ones
+_EVERY = round(1 / OVERLAP)  # how often an already answered question comes between new ones
 
 
 def _is_shared(question: Question, seed: int) -> bool:

@@ -21,13 +21,13 @@ class Case:
     """A pair of items to decide on, because its answers do not fit together or its data is wrong.
 
     Args:
-        kind: "disagreement" of judges, "flag" (a judge found the data wrong), or "contradiction": with the answers to
-            other pairs it cannot be true.
+        kind: "disagreement" of judges, "flag" (a judge found the data wrong), or "contradiction": answers to other
+            pairs imply the opposite.
         pair: The two items.
         reason: Why somebody should look again.
         answers: What people said about the pair.
         question: The question with the records of the items; None if the pair was not asked about for this diff.
-        chain: Of a contradiction, the items that the yeses join, from one of those told apart to the other.
+        chain: For a contradiction, the items connected by yeses, from one item of the pair to the other.
 
     Examples:
         >>> import pointwise as pw
@@ -55,7 +55,7 @@ class Case:
         return tuple(dict.fromkeys([self.pair, *ends, *links]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known by name, without the records."""
+        """Return all facts by name, without the records."""
         said = [{"judge": a.judge, "answer": a.answer, "note": a.note} for a in self.answers]
         number = self.question and self.question.number
         known = {"kind": self.kind, "a": self.pair[0], "b": self.pair[1], "question": number, "reason": self.reason}
@@ -63,7 +63,7 @@ class Case:
 
 
 def find_cases(questions: Questions, judgements: Judgements) -> tuple[Case, ...]:
-    """List what is to be decided: what judges disagree on, what they flagged, and what contradicts itself."""
+    """List what needs a decision: disagreements, flagged pairs and contradictions."""
     by_pair = {q.pair: q for q in reversed(questions)}
     found = []
     for kind, pair, reason, chain in dict.fromkeys(_find(judgements)):

@@ -125,7 +125,7 @@ class Changes(Result, Sequence[Change]):
 
 
 DRAWN = (Column("kind"), Column(COST, Kind.METRIC), Column(SHARE, Kind.SHARE), Column("what happened"))
-"""What a drawing shows of a change."""
+"""The columns of a change in a drawing."""
 
 
 def _row(kind: str, cost: float, share: float, text: str) -> dict[str, Any]:

@@ -17,10 +17,9 @@ ItemPair = tuple[str, str]
 
 
 def pair_of(a: Any, b: Any) -> ItemPair:
-    """Return two items as a pair in which neither comes first.
+    """Return two items as a pair in which the order does not matter.
 
-    Ids become text, so that answers about the items 7 and 9 fit a table that has them as numbers and one that has them
-    as text.
+    Ids become text, so that answers about the items 7 and 9 fit tables with numbers and with text.
     """
     one, other = str(a), str(b)
     return (one, other) if one <= other else (other, one)
@@ -55,7 +54,7 @@ class Closure:
 
     @cached_property
     def _groups(self) -> dict[str, str]:
-        """The group of items that belong together of each item that a yes or a no mentions."""
+        """The group of each item that a yes or a no mentions."""
         parents = {item: item for pair in self._pairs(YES, NO) for item in pair}
         for one, other in self._pairs(YES):
             parents[_root(parents, one)] = _root(parents, other)
@@ -70,7 +69,7 @@ class Closure:
 
     @cached_property
     def _spoilt(self) -> frozenset[str]:
-        """The groups that an answer says are not one."""
+        """The groups that an answer says do not belong together."""
         return frozenset(one for one, other in self._apart if one == other)
 
     @cached_property
@@ -86,7 +85,7 @@ def _ordered(one: str, other: str) -> ItemPair:
 
 
 def _root(parents: dict[str, str], item: str) -> str:
-    """Find what stands for the item's group, and shorten the way there."""
+    """Find the representative of an item's group, and shorten the path to it."""
     while parents[item] != item:
         parents[item] = parents[parents[item]]
         item = parents[item]
@@ -102,7 +101,7 @@ def _neighbours(pairs: Iterable[ItemPair]) -> dict[str, list[str]]:
 
 
 def _chain(neighbours: Mapping[str, list[str]], pair: ItemPair) -> tuple[str, ...]:
-    """Find a shortest way from one item of a pair to the other."""
+    """Find a shortest path from one item of a pair to the other."""
     start, goal = pair
     before = {start: start}
     waiting = deque([start])

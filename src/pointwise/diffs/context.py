@@ -1,8 +1,8 @@
 """Context: a few items that are with an item in both clusterings, to help a judge who cannot tell from the pair alone.
 
-Members of one clustering's cluster would tell which clustering put the two together. What both clusterings have with
-an item tells nothing about the change. Where the two items of a pair share these members, each side shows others, so
-that nobody can see that they do.
+Members of one clustering's cluster would reveal which clustering put the two together. Items that both clusterings put
+with an item reveal nothing about the change. If the two items of a pair share such members, each side shows different
+ones, so that nobody can see it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pointwise.engines.chance import with_uniform
 from pointwise.engines.queries import from_rows
 
 MEMBERS = 5
-"""As many members of each side are shown at most."""
+"""How many members of each side are shown at most."""
 
 _CANDIDATES = 60  # items of a cell that are looked at, on average: with ten of them nearly always
 _BELOW, _UNIFORM = "_below", "_uniform"
@@ -28,11 +28,11 @@ _BELOW, _UNIFORM = "_below", "_uniform"
 
 @dataclass(frozen=True)
 class Companions:
-    """What stays with the items that questions are about.
+    """The items that stay with those that questions are about.
 
     Args:
         cells: The cell of every item.
-        members: Some items of every cell, in an order that says nothing.
+        members: Some items of every cell, in an arbitrary order.
     """
 
     cells: Mapping[Any, CellKey]
@@ -47,7 +47,7 @@ class Companions:
 
 
 def find_companions(evidence: Evidence, items: Sequence[Any], seed: int) -> Companions:
-    """Find some of what is with each of the items in both clusterings.
+    """Find a few items that are with each of the items in both clusterings.
 
     Args:
         evidence: The items and their cells.

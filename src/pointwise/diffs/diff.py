@@ -1,4 +1,4 @@
-"""The object that a user holds of two clusterings: what changed, what to ask about it, and what the answers say."""
+"""The diff of two clusterings: what changed, what to ask about it, and what the answers say."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from pointwise.text.values import SHOWN_ROWS
 class Diff:
     """What changed between two clusterings.
 
-    `diff` makes it. Tables are computed when they are looked at.
+    Made by `diff`. Tables are computed when they are looked at.
 
     Args:
         evidence: The items and their cells, the baseline in the ideal and the experiment in the actual role.
@@ -109,7 +109,7 @@ class Diff:
 
     @cached_property
     def masses(self) -> Masses:
-        """What is known of all items before anybody judges."""
+        """What is known about all items before anybody judges."""
         sums = weigh_pairs(self.evidence.cells).select(*(nw.col(name).sum() for name in (ITEMS, WEIGHT, *SUMS)))
         return read_masses(only_row(sums, self.engine))
 
@@ -126,7 +126,7 @@ class Diff:
         return in_words_of_diff(tabulate_items(self.evidence, self._chosen(metrics)), drop=(TN,))
 
     def by_slice(self, *slices: Any, metrics: Sequence[str] | str | None = None) -> MetricTable:
-        """Average the metrics over slices of items. The clusters are not cut at a slice's border.
+        """Average the metrics over slices of items. Clusters are not cut at the borders of slices.
 
         Args:
             slices: As in `Evaluation.by_slice`. Without any, the slices given to `diff`.
@@ -207,9 +207,10 @@ class Diff:
         Args:
             n: How many pairs to draw; some may be the same.
             half_width: Instead, how far the change of precision may be off to either side; the number of pairs follows.
-            seed: Where the random numbers start.
+            seed: Seed of the random numbers.
             after: Questions drawn earlier for the same diff, which these continue as a further round.
-            judgements: Answers to earlier questions: then each kind of pairs gets what its answers show that it needs.
+            judgements: Answers to earlier questions: then each kind of pair gets as many questions as its answers show
+                to be needed.
             confidence: How often the true value should lie within `half_width`.
             sheets: How many items to draw for sheets, from which the change of recall is estimated: a sheet asks what
                 belongs with an item, of what was split off, stayed with it and was merged in.
@@ -263,7 +264,7 @@ class Diff:
 
         Args:
             attributes: A table of items and what is known about them, of any kind that `diff` reads.
-            verify: Whether to make sure that it knows some of the items, which takes a look at all of them.
+            verify: Whether to check that it contains some of the items, which takes a pass over all of them.
         """
         table = read_attributes(self.engine, attributes, options=self.options, sources=self.sources)
         sources = {**self.sources, table.role: table.source}
@@ -295,7 +296,7 @@ class Diff:
     def report(
         self, path: str | os.PathLike[str], *, estimates: Estimates | None = None, title: str | None = None
     ) -> Path:
-        """Write one HTML file that tells how much changed, whether that is better, what changed and for whom.
+        """Write one HTML file that shows how much changed, whether that is better, what changed and for whom.
 
         The file loads nothing from a network, and its size is bounded. Needs the extra `report`.
 
@@ -312,7 +313,7 @@ class Diff:
         return report_diff(self, path, estimates=estimates, title=title)
 
     def close(self) -> None:
-        """Let go of what the engine holds for this diff."""
+        """Release what the engine holds for this diff."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -339,7 +340,7 @@ def load_diff(
     threads: int | None = None,
     engine: Engine | str | None = None,
 ) -> Diff:
-    """Load a stored diff. It answers everything that the diff did when it was saved.
+    """Load a stored diff. It answers everything that the saved diff did.
 
     Args:
         path: The folder that `Diff.save` made.
@@ -371,6 +372,6 @@ def load_diff(
             evidence, options = read_evidence(found, chosen), read_options(m)
             return Diff(evidence, tuple(IMPACT.values()), options, read_sources(m), extent, m.is_singletons)
     except BaseException:
-        if chosen is not engine:  # nobody else could let go of what it holds
+        if chosen is not engine:  # nobody else could release what it holds
             chosen.close()
         raise

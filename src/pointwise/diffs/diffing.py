@@ -53,8 +53,8 @@ def diff(
 
     Args:
         baseline: A clustering of any kind that `evaluate` reads, such as yesterday's.
-        experiment: Another one, such as today's; or "singletons", with every item alone: what is split off then is the
-            baseline itself, and judgements tell its precision.
+        experiment: Another one, such as today's; or "singletons", with every item alone: then the baseline itself is
+            split off, and judgements give its precision.
         item: Column that identifies an item, or several that do so together. Where the tables name it differently, a
             mapping with the keys "baseline", "experiment", "weights", "attributes".
         cluster: The same for clusters.
@@ -107,7 +107,7 @@ def diff(
         )
         return _diff_inputs(inputs, chosen, options, on, is_singletons=is_singletons)
     except BaseException:
-        if chosen is not engine:  # nobody else could let go of what it holds
+        if chosen is not engine:  # nobody else could release what it holds
             chosen.close()
         raise
 

@@ -34,8 +34,8 @@ class Estimate:
         value: The estimate; None if there are too few answers for one.
         low: Lower end of its interval.
         high: Upper end.
-        questions: How many questions it rests on, answered by people.
-        uses_model: Whether the answers of a model sharpened it.
+        questions: How many questions, answered by people, it is based on.
+        uses_model: Whether a model's answers made it more precise.
         reason: Why there is no value.
 
     Examples:
@@ -72,14 +72,14 @@ Combination = tuple[float, Mapping[tuple[str, Weighting], float]]
 
 @dataclass(frozen=True)
 class Judged:
-    """A number that judgements tell about.
+    """A number that can be estimated from judgements.
 
     Args:
-        name: How users call it.
+        name: Its name.
         summary: What it says, in one line.
-        combine: How it is made of shares, given what is known; None if it is estimated from sheets.
+        combine: How it is computed from shares, given what is known; None if it is estimated from sheets.
         better: Whether higher or lower values are better.
-        range: Between which values it always lies, given what is known.
+        range: The least and greatest value that it can have, given what is known.
         needs_singletons: Whether it has a meaning only if the experiment has every item alone.
     """
 
@@ -92,7 +92,7 @@ class Judged:
 
 
 def _part(stratum: str, weighting: Weighting, known: str, *, yes: bool) -> Callable[[Masses], Combination]:
-    """Make a number that is the share of yes, or of no, of something known."""
+    """Make a number that is a known quantity times the share of yes, or of no."""
 
     def combine(masses: Masses) -> Combination:
         whole = getattr(masses, known)
@@ -242,7 +242,7 @@ _ROWS = (
 )
 
 JUDGED: dict[str, Judged] = {row.name: row for row in _ROWS}
-"""The numbers that judgements tell about. Tables, help and gates derive from it."""
+"""The numbers that can be estimated from judgements. Tables, help and gates derive from it."""
 
 
 Membership = tuple[bool, bool]
@@ -264,7 +264,7 @@ def count_answers(questions: Questions, judgements: Judgements) -> list[Counted]
     """Find the answer of every question: its own, the majority's, or one that follows from others.
 
     An answer that is known without the question's turn having come counts only when all questions of its stratum and
-    round are answered. Before that it would count more often the easier it follows, which would distort the shares.
+    round are answered. Before that, answers that follow easily would count more often, which would bias the shares.
     """
     known = {q.number: judgements.closure.answer(q.pair) for q in questions}
     waiting = {(q.stratum, q.round) for q in questions if known[q.number] is None}
@@ -286,10 +286,10 @@ def estimate_all(
     members: Mapping[int, Membership] | None = None,
     is_singletons: bool = False,
 ) -> dict[str, Estimate]:
-    """Estimate every number that judgements tell about.
+    """Estimate every number that can be estimated from judgements.
 
     Args:
-        masses: What is known of the items meant.
+        masses: What is known about these items.
         counted: The questions with their answers.
         confidence: How often intervals should contain the true value.
         members: For a slice, whether each of the two items of a question lies in it, by the question's number.
@@ -385,7 +385,7 @@ def estimate_recall(masses: Masses, counted: Sequence[Counted], *, confidence: f
     """Estimate the change of recall from sheets, all of whose questions are answered; None if none was drawn.
 
     What belongs with an item is taken to lie within its two clusters, as pooling does: then the change of an item's
-    recall has the right sign, and is at least as large as it truly is. The items are the sampling units.
+    recall has the right sign, and is not underestimated. The items are the sampling units.
     """
     sheets: dict[int, list[Counted]] = {}
     for one in counted:
@@ -401,7 +401,7 @@ def estimate_recall(masses: Masses, counted: Sequence[Counted], *, confidence: f
     values = np.array([_pooled_delta(sheet) for sheet in whole])
     value, spread = float(values.mean()), float(values.std(ddof=1))
     reach = critical_value(confidence, len(values) - 1) * spread / math.sqrt(len(values))
-    if not spread:  # then the sheets that would differ are too few to have been drawn
+    if not spread:  # too few sheets differ to have been drawn
         reach = wilson(0.0, len(values), confidence)[1]
     low, high = ((value + sign * reach) * masses.affected for sign in (-1, 1))
     least, most = JUDGED[POOLED].range(masses)
@@ -412,7 +412,7 @@ _FEWEST_SHEETS = 2  # one alone has no spread
 
 
 def _pooled_delta(sheet: Sequence[Counted]) -> float:
-    """Compute the change of one item's recall; who is unsure counts half."""
+    """Compute the change of one item's recall; unsure counts half."""
     right: dict[str, float] = {}
     weight = 0.0
     for one in sheet:

@@ -120,7 +120,7 @@ class Estimates(Result):
         if len(telling) > SHOWN_ROWS:
             yield f"{format_count(len(telling) - SHOWN_ROWS, 'more slice')} with answers."
         if len(telling) < len(self.slices):
-            yield f"{format_count(len(self.slices) - len(telling), 'slice')} without answers, so that nothing is known."
+            yield f"{format_count(len(self.slices) - len(telling), 'slice')} without answers, so nothing is known."
 
 
 _QUESTIONS = "questions"
@@ -215,7 +215,7 @@ def _sliced_items(evidence: Evidence, cut: Slicing) -> nw.LazyFrame:
 
 
 def _slice_masses(evidence: Evidence, cut: Slicing) -> dict[SliceKey, Masses]:
-    """Find what is known of every slice."""
+    """Find what is known about every slice."""
     names = [key.column for key in cut.keys]
     rows = _sliced_items(evidence, cut).with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
     parts = rows.group_by(IDEAL, ACTUAL, *names).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum(), nw.col(SQUARES).sum())

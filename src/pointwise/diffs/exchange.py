@@ -31,7 +31,7 @@ _EXAMPLES = 5  # lines that a message shows
 
 
 def export_questions(questions: Iterable[Question], path: Path, *, guard_formulas: bool = False) -> int:
-    """Write questions to a .csv or .jsonl file with room for answers; say how many.
+    """Write questions to a .csv or .jsonl file with space for answers; return how many.
 
     What a question was drawn for is left out, because judges must not know it.
     """
@@ -143,7 +143,7 @@ def _read_lines(file: TextIO, path: Path) -> Iterator[tuple[int, Mapping[str, An
 def _understand(
     row: Mapping[str, Any], questions: Questions, judge: str | None, kind: JudgementKind
 ) -> Judgement | None:
-    """Make a judgement of a row; None if it has no answer.
+    """Turn a row into a judgement; None if it has no answer.
 
     Raises:
         ValueError: It names no question, an unknown answer, other items, or no judge.

@@ -29,7 +29,7 @@ class ChangeExplanation(Result):
     Args:
         subject: "item", "baseline_cluster" or "experiment_cluster".
         key: Its id.
-        items: How many items it is.
+        items: How many items it has.
         weight: Their weight.
         baseline_cluster: Where the item was; of an experiment cluster, the one that most of it comes from.
         experiment_cluster: Where the item is; of a baseline cluster, the one that holds most of it.
@@ -51,7 +51,7 @@ class ChangeExplanation(Result):
     metrics: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name, with the parts inside."""
+        """Return all facts by name, including the parts."""
         known = {"subject": self.subject, "key": self.key, ITEMS: self.items, WEIGHT: self.weight}
         clusters = {BASELINE_CLUSTER: self.baseline_cluster, EXPERIMENT_CLUSTER: self.experiment_cluster}
         return {**known, **clusters, "metrics": dict(self.metrics), "parts": self.to_dicts()}

@@ -62,5 +62,5 @@ def _face(turn: Turn) -> Iterator[Facing]:
 
 
 def in_order(turn: Turn, sides: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Put what belongs to the items a and b in the order in which they are shown."""
+    """Put values of the items a and b in the order in which these are shown."""
     return sides if turn.shown == "ab" else (sides[1], sides[0])

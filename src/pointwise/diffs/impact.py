@@ -98,7 +98,7 @@ class Impact(Result):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Between which values the changes of precision and recall lie, whatever judges will say."""
+        """Bounds of the changes of precision and recall, whatever judges say."""
         distance = self.values["jaccard_distance"]
         return {
             "delta_precision": (-distance, distance),

@@ -36,7 +36,7 @@ _JUDGE = re.compile(r"\w[\w .@+-]{0,63}")
 
 @dataclass(frozen=True)
 class Judgement:
-    """One answer of one judge, as a line of the judge's file has it.
+    """One answer of one judge, as a line of the judge's file.
 
     Args:
         id: Of the line.
@@ -49,10 +49,10 @@ class Judgement:
             or "derived": the answer followed from others when it was the question's turn, so that nobody was asked.
         at: When, in UTC.
         ms: How many milliseconds it took.
-        shown: Which item stood at the left: "ab" or "ba".
+        shown: Which item was on the left: "ab" or "ba".
         context: Whether the judge looked at other members of the clusters.
-        note: What the judge noted.
-        replaces: The line that this one takes the place of.
+        note: The judge's note.
+        replaces: The line that this one replaces.
 
     Examples:
         >>> import pointwise as pw
@@ -80,7 +80,7 @@ class Judgement:
 
     @property
     def pair(self) -> ItemPair:
-        """The two items, neither of which comes first."""
+        """The two items, in no particular order."""
         return pair_of(self.a, self.b)
 
 
@@ -113,7 +113,7 @@ def check_judge(name: str) -> None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the answers about one pair come to.
+    """What the answers about one pair add up to.
 
     Args:
         answer: "yes", "no" or "unsure".
@@ -137,7 +137,7 @@ class Verdict:
 
 
 def _majority(votes: Counter[str]) -> str:
-    """Return what more judges say than anything else; without that, nobody can be sure."""
+    """Return the most frequent answer; "unsure" if there is a tie."""
     merged = votes.copy()
     merged[UNSURE] += merged.pop(FLAG, 0)
     (answer, most), *others = merged.most_common()
@@ -174,7 +174,7 @@ class Judgements(Sequence[Judgement]):
         return self.standing[index]
 
     def __add__(self, other: Judgements) -> Judgements:
-        """Put answers from two places together; what both have counts once."""
+        """Combine answers from two places; what both have counts once."""
         known = {line.id for line in self.lines}
         lines = (*self.lines, *(line for line in other.lines if line.id not in known))
         return Judgements(_in_time(lines), tuple(dict.fromkeys((*self.problems, *other.problems))))
@@ -187,7 +187,7 @@ class Judgements(Sequence[Judgement]):
 
     @cached_property
     def verdicts(self) -> Mapping[ItemPair, Verdict]:
-        """What people's answers come to, by pair: the majority, or what was adjudicated."""
+        """What people's answers add up to, by pair: the majority, or what was adjudicated."""
         decided = {line.pair: line for line in self._of_kind(ADJUDICATION)}
         votes = _count_votes(self._of_kind("human", "import"))
         verdicts = {pair: Verdict(_majority(counts), counts) for pair, counts in votes.items()}
@@ -197,7 +197,7 @@ class Judgements(Sequence[Judgement]):
 
     @cached_property
     def model_verdicts(self) -> Mapping[ItemPair, Verdict]:
-        """What the answers of models come to, by pair. They never mix with those of people."""
+        """What the answers of models add up to, by pair. They never mix with those of people."""
         return {pair: Verdict(_majority(n), n) for pair, n in _count_votes(self._of_kind(MODEL)).items()}
 
     @cached_property
@@ -212,7 +212,7 @@ class Judgements(Sequence[Judgement]):
 
     @cached_property
     def reached(self) -> frozenset[int]:
-        """The questions whose turn came: somebody answered them, or their answer was known by then and still is."""
+        """The questions whose turn has come: somebody answered them, or their answer was known and still is."""
         people = [*self._of_kind("human", "import", ADJUDICATION), *filter(self._still_follows, self._of_kind(DERIVED))]
         return frozenset(line.question for line in people if line.question is not None)
 
@@ -265,7 +265,7 @@ def _in_time(lines: Iterable[Judgement]) -> tuple[Judgement, ...]:
 
 
 def record(folder: Path, judgements: Iterable[Judgement]) -> None:
-    """Append answers to the files of their judges, and return when they are on the disk.
+    """Append answers to the files of their judges, and return when they are on disk.
 
     Args:
         folder: The folder of the questions.
@@ -293,7 +293,7 @@ def take_back(judgements: Judgements, judge: str, *, decision: bool = False) -> 
 def reuse(judgements: Judgements, known: Judgements) -> list[Judgement]:
     """Take over answers that were given for another diff of the same items.
 
-    They answer questions without anybody being asked again, but they are no sample of this diff.
+    They answer questions without anybody being asked again, but they are not a sample of this diff.
 
     Args:
         judgements: Of the other diff.
@@ -304,7 +304,7 @@ def reuse(judgements: Judgements, known: Judgements) -> list[Judgement]:
 
 
 def read_judgements(folder: str | os.PathLike[str]) -> Judgements:
-    """Read all answers in a folder of questions. What cannot be read is set aside and named, never fatal.
+    """Read all answers in a folder of questions. What cannot be read is set aside and reported, not fatal.
 
     Raises:
         NotFoundError: There is no such folder.
@@ -363,7 +363,7 @@ Oracle = Callable[[Any, Any], "bool | str | None"]
 def ask_oracle(
     pairs: Iterable[tuple[int, Any, Any]], oracle: Oracle, *, judge: str, kind: JudgementKind = "human"
 ) -> Judgements:
-    """Let a function answer questions, such as one that looks into a truth.
+    """Let a function answer questions, such as one that looks them up in a truth.
 
     Args:
         pairs: Number and the two items of each question.

@@ -1,4 +1,4 @@
-"""Ledgers: files that only grow, line by line, and that lose no acknowledged line whatever happens."""
+"""Ledgers: files that only grow, line by line, and never lose an acknowledged line."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Lines:
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:
-    """Append lines in one write, and return when they are on the disk.
+    """Append lines in one write, and return when they are on disk.
 
-    A line counts from its line break on. What stands behind the last one was never acknowledged, because its writer
-    died, and is put aside first, so that it does not spoil the next line.
+    A line counts once its line break is written. Anything after the last one was never acknowledged, because its writer
+    died, and is set aside first, so that it does not corrupt the next line.
 
     Raises:
         RunError: The lines cannot be written.
@@ -89,7 +89,7 @@ def _write(handle: int, text: bytes) -> None:
 
 
 def _lock(handle: int, *, shared: bool) -> None:
-    """Wait until no other process writes. The system takes the lock away when the file is closed."""
+    """Wait until no other process writes. The system releases the lock when the file is closed."""
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 

@@ -21,7 +21,7 @@ _HEAVIEST, _LEADER, _ORIGIN, _CONTINUES = "_heaviest", "_leader", "_origin", "_c
 
 
 def trace_clusters(evidence: Evidence, *, is_padded: bool) -> nw.LazyFrame:
-    """Say of every baseline cluster what became of it.
+    """Find what became of every baseline cluster.
 
     Args:
         evidence: Items and cells.

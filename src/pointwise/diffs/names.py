@@ -1,4 +1,4 @@
-"""Names: what the columns of tables are called where a baseline and an experiment take the paper's two roles."""
+"""Names: what columns are called where a baseline and an experiment take the paper's two roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions: which pairs of items to ask people about, as a sample that estimates can be made from."""
+"""Questions: which pairs of items to ask people about, as a sample for estimates."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ QUESTIONS = "questions.parquet"
 DESIGN = "design.json"
 FORMAT_VERSION = 1
 
-_MOST = 1_000_000  # questions that anybody can mean to ask
-_FEWEST = 30  # draws before an interval can be trusted to hold what it says
-_SAME = 1e-9  # relative difference of sums that were added in another order
+_MOST = 1_000_000  # more questions than this must be a mistake
+_FEWEST = 30  # draws before an interval can be trusted
+_SAME = 1e-9  # relative difference of sums added in another order
 
 _NUMBER, _ROUND, _STRATUM, _DRAWS, _CLUSTER_WEIGHT = "question", "round", "stratum", "draws", "cluster_weight"
 _FIELDS = (_NUMBER, _ROUND, _STRATUM, "a", "b", _DRAWS, _CLUSTER_WEIGHT, "a_union", "b_union")
@@ -77,7 +77,7 @@ class Question:
         stratum: What it was drawn for: "split", "merge", "stable+", "stable-", or "sheet".
         a: One item.
         b: The other one.
-        draws: How often the pair was drawn in this round: it is asked once and counts so often.
+        draws: How often the pair was drawn in this round: it is asked once and counts that many times.
         cluster_weight: Weight of the cluster that holds both.
         unions: For each item the weight of what its two clusters hold.
         sheet: Its place on a sheet, if it is on one.
@@ -107,7 +107,7 @@ class Question:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two items, neither of which comes first."""
+        """The two items, in no particular order."""
         return pair_of(self.a, self.b)
 
 
@@ -119,9 +119,10 @@ class Design:
         seed: Of the random numbers.
         rounds: How many draws each round has, by stratum.
         masses: What was known before anybody judged, which also says which diff the questions belong to.
-        half_width: Half the width that the interval of the change of precision should have; None if not asked for.
+        half_width: Half the width that the interval of the change of precision should have; None if not requested.
         created: When the first round was drawn, in UTC.
-        is_singletons: Whether the experiment has every item alone, so that the precision of the baseline is asked for.
+        is_singletons: Whether the experiment has every item alone, so that questions are about the precision of the
+            baseline.
         checksum: Of the baseline and experiment clusters that were drawn from.
     """
 
@@ -190,7 +191,7 @@ class Questions(Sequence[Question]):
         return sum(question.draws for question in self.questions)
 
     def judge_by(self, oracle: Oracle, *, judge: str, kind: JudgementKind = "human") -> Judgements:
-        """Let a function answer all questions, such as one that looks into a truth.
+        """Let a function answer all questions, such as one that looks them up in a truth.
 
         Args:
             oracle: Takes two items and returns True, False, an answer as text, or None for no answer.
@@ -256,12 +257,12 @@ def draw_questions(
     Args:
         evidence: The items and their cells.
         masses: What is known before anybody judges.
-        n: How many pairs to draw; together with those of earlier rounds, if there are some, more.
+        n: How many pairs to draw, in addition to those of earlier rounds.
         half_width: The greatest half width that the interval of the change of precision may have.
         seed: The same seed gives the same questions.
         after: Earlier rounds, which the new one continues.
         shares: The shares of yes that earlier answers suggest, by stratum.
-        confidence: What half width is meant at.
+        confidence: The confidence that the half width refers to.
         sheets: How many items to draw for sheets.
         members: How many members of each part of what its clusters hold a sheet asks about at most.
         is_singletons: Whether the experiment has every item alone.
@@ -329,7 +330,7 @@ def _how_many(
 
 
 def allocate(sizes: Mapping[str, float], number: int, before: Mapping[str, int]) -> dict[str, int]:
-    """Share out draws over strata, so that with the earlier ones each has what it deserves, and at least one.
+    """Share out draws over strata, so that with the earlier ones each has its due share, and at least one.
 
     Args:
         sizes: What the number of draws of a stratum should be proportional to.
@@ -359,7 +360,7 @@ def _round_to(number: int, wanted: Mapping[str, float], least: Mapping[str, int]
 
 
 def _make_questions(drawn: Iterable[Drawn], round_: int) -> list[Question]:
-    """Make questions of draws; a pair that was drawn several times is one."""
+    """Turn draws into questions; a pair that was drawn several times is one question."""
     found: dict[tuple[str, tuple[str, str]], Question] = {}
     for one in drawn:
         (a, b), unions = one.items, one.unions
@@ -372,7 +373,7 @@ def _make_questions(drawn: Iterable[Drawn], round_: int) -> list[Question]:
 
 
 def _make_sheets(sheets: Iterable[Sheet], round_: int, done: int) -> list[Question]:
-    """Make questions of sheets; a member that was drawn several times for the same part is one."""
+    """Turn sheets into questions; a member that was drawn several times for the same part is one question."""
     found: dict[tuple[int, str, str], Question] = {}
     for sheet in sheets:
         for part, member, contribution in sheet.members:
@@ -385,7 +386,7 @@ def _make_sheets(sheets: Iterable[Sheet], round_: int, done: int) -> list[Questi
 
 
 def _number(made: Iterable[Question], seed: int, round_: int, last: int) -> list[Question]:
-    """Number questions in an order that says nothing about them."""
+    """Number questions in an order that reveals nothing about them."""
 
     def place(question: Question) -> float:
         sheet = question.sheet and (question.sheet.number, question.sheet.part)
@@ -395,7 +396,7 @@ def _number(made: Iterable[Question], seed: int, round_: int, last: int) -> list
 
 
 def _with_records(questions: Sequence[Question], evidence: Evidence, seed: int) -> list[Question]:
-    """Copy the attributes of the items, and of a few that stay with them."""
+    """Copy the attributes of the items, and of a few items that stay with them."""
     items = list(dict.fromkeys(item for q in questions for item in (q.a, q.b)))
     companions = find_companions(evidence, items, seed)
     sides = [companions.of(q.a, q.b) for q in questions]

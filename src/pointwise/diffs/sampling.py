@@ -1,8 +1,8 @@
 """Sampling: pairs of items drawn in proportion to what they weigh, the same on every engine.
 
-Numbers that texts decide take the place of random ones (`engines.chance`). Listing all rows for every draw would be too
-much. So rows are hashed into buckets, the few sums per bucket come to the driver, which draws a bucket, and only the
-rows of that bucket race for the draw.
+The random numbers are determined by texts (`engines.chance`). Listing all rows for every draw would be too expensive.
+So rows are hashed into buckets; the few sums per bucket are collected, a bucket is drawn, and only the rows of that
+bucket compete for the draw.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Rows:
 
     Args:
         frame: Columns of the group, `_mass`, `_bucket` and others.
-        key: The text that tells the rows of a group apart.
+        key: The text that distinguishes the rows of a group.
         by: Columns that make the groups; without any, all rows are one.
         buckets: How many buckets there are.
     """
@@ -162,9 +162,9 @@ class Sampler:
     round: int = 1
 
     def draw(self, sizes: Mapping[str, int]) -> list[Drawn]:
-        """Draw pairs, with replacement, as many per stratum as asked for.
+        """Draw pairs, with replacement, as many per stratum as requested.
 
-        First come the cells that the two items lie in, which takes no look at items; then the items of these few cells
+        First come the cells that the two items lie in, which does not look at items; then the items of these few cells
         are held, and one item of each cell is drawn.
         """
         wanted = {stratum: number for stratum, number in sizes.items() if number}
@@ -222,7 +222,7 @@ class Sampler:
     def draw_sheets(self, number: int, members: int) -> list[Sheet]:
         """Draw affected items, by weight and with replacement, each with members of what its two clusters hold.
 
-        A part of at most so many members is listed whole. Of a larger one as many are drawn, by weight.
+        A part with at most that many members is listed completely. From a larger one, that many are drawn, by weight.
         """
         draws = [_Draw(_label(SHEET, n)) for n in range(number)]
         first = self._choose(self._affected_cells.weighed(nw.col(TP)), draws, "cell")
@@ -278,7 +278,7 @@ class Sampler:
         stable = {label: cell for label, cell in first.items() if label.startswith((f"{PLUS}|", f"{MINUS}|"))}
         changed = {label: cell for label, cell in first.items() if label not in stable}
         one = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in changed.items()], "item")
-        # The first item of a pair of different ones is more likely the more there is to pair it with.
+        # The more items there are to pair it with, the more likely an item is to be the first of a pair.
         paired = rows.weighed(nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS)))
         one |= self._choose(paired, [_Draw(label, _cell(cell)) for label, cell in stable.items()], "item")
         draws = [

@@ -1,9 +1,8 @@
 """Shares: how many of a stratum's pairs belong together, by people's answers, with an interval.
 
-The answers are a plain sample, so that the Wilson interval holds, also where all answers are the same. Where pairs
-count differently (in a slice, or in a distance), it is taken for the number of answers that would be as precise if they
-counted the same. Who is unsure may mean either: the interval goes from where it would begin if all unsure meant no to
-where it would end if all meant yes.
+The answers are a plain sample, so the Wilson interval holds, even if all answers are the same. Where pairs count
+differently (in a slice, or in a distance), it uses the effective number of answers. Unsure may mean either: the
+interval goes from where it would begin if all unsure meant no to where it would end if all meant yes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 MIN_HUMAN = 30
-"""As many answers of people a stratum must have before those of a model may sharpen them."""
+"""How many answers of people a stratum needs before a model's answers may make them more precise."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class Share:
         value: The share; None if nobody has answered yes or no.
         low: Lower end of its interval.
         high: Upper end.
-        questions: How many questions it rests on, answered by people.
-        uses_model: Whether the answers of a model sharpened it.
+        questions: How many questions, answered by people, it is based on.
+        uses_model: Whether a model's answers made it more precise.
     """
 
     value: float | None
@@ -80,8 +79,8 @@ _UNSURE = 0.5
 def wilson(share: float, number: float, confidence: float) -> tuple[float, float]:
     """Return Wilson's interval of a share among a number of independent draws, mended near 0 and 1.
 
-    By itself it holds as seldom as 84 % of the time where a few yeses, or a few noes, are expected. There the end next
-    to 0 or 1 is moved to Poisson's bound (Brown, Cai and DasGupta, 2001); then 95 % hold at least 92 % of the time.
+    By itself it holds only 84 % of the time where few yeses, or few noes, are expected. There the end next to 0 or 1 is
+    moved to Poisson's bound (Brown, Cai and DasGupta, 2001); then a 95 % interval holds at least 92 % of the time.
 
     Examples:
         >>> [round(end, 4) for end in wilson(0.1, 100, 0.95)]
@@ -97,11 +96,11 @@ def wilson(share: float, number: float, confidence: float) -> tuple[float, float
     return (0.0 if share <= 0 else max(0.0, low)), (1.0 if share >= 1 else min(1.0, high))
 
 
-_FEW = 8.0  # answers of a kind, up to which its share may be nearer to zero than Wilson's interval says
+_FEW = 8.0  # answers of a kind, up to which Wilson's interval may end too far from zero
 
 
 def _least(share: float, number: float, confidence: float) -> float:
-    """Return the least share that few answers may come from, by Poisson's distribution; 1 if they are not few."""
+    """Return the lower bound of a share with few answers, by Poisson's distribution; 1 if they are not few."""
     few = share * number
     if not 0 < few <= _FEW:
         return 1.0
@@ -115,7 +114,7 @@ def _mean(values: np.ndarray, sizes: np.ndarray) -> float:
 
 
 def _effective(draws: np.ndarray, weights: np.ndarray) -> float:
-    """Return how many draws of equal weight would be as precise (Kish)."""
+    """Return how many draws of equal weight would be equally precise (Kish)."""
     return float((draws * weights).sum() ** 2 / (draws * weights * weights).sum())
 
 
@@ -128,7 +127,7 @@ def _can_use_model(answers: Answers, counts: np.ndarray) -> bool:
 def _corrected(
     answers: Answers, counts: np.ndarray, size: np.ndarray, ends: list[np.ndarray], confidence: float
 ) -> Share | None:
-    """Let a model's answers to all questions sharpen those of people to some; None if they do not.
+    """Use a model's answers to all questions to make people's answers to some more precise; None if they do not.
 
     The model's share is corrected by the mean difference between people and model where both answered.
     """

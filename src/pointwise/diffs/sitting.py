@@ -1,4 +1,4 @@
-"""Sittings: what one judge does at the questions of a diff, whoever shows them: a terminal, a page or a program."""
+"""Sittings: one judge answering the questions of a diff, in a terminal, on a page or through a program."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ T = TypeVar("T")
 
 
 class _Reread(Generic[T]):
-    """Something read from files, and again only when they changed."""
+    """Something read from files, and read again only when they change."""
 
     def __init__(self, read: Callable[[], T], state: Callable[[], Hashable]) -> None:
         self._read, self._state = read, state
         self._known: tuple[Hashable, T] | None = None
 
     def get(self) -> T:
-        state = self._state()  # before reading: what is written meanwhile is read the next time
+        state = self._state()  # before reading, so that what is written meanwhile is read next time
         known = self._known
         if known is None or known[0] != state:
             known = self._known = state, self._read()
@@ -49,10 +49,10 @@ class _Reread(Generic[T]):
 
 @dataclass
 class Sitting:
-    """One judge at the questions of a folder. Every answer is on the disk when the method that takes it returns.
+    """One judge at the questions of a folder. Every answer is on disk when the method that takes it returns.
 
-    Other judges, and other programs, may write to the same folder at the same time. What is not an answer (that a
-    question was skipped, that a context was opened) is known until the sitting ends.
+    Other judges, and other programs, may write to the same folder at the same time. Anything else (skipped questions,
+    opened contexts) is forgotten when the sitting ends.
 
     Args:
         folder: Where questions and answers are.
@@ -114,7 +114,7 @@ class Sitting:
             number: Of the question.
             answer: "yes", "no", "unsure", or "flag" if the data is wrong.
             ms: How many milliseconds it took.
-            note: What the judge noted.
+            note: The judge's note.
             times: `Turn.times` of the turn that is answered. An answer that arrives twice is then recorded once.
         """
         question, before = self._find(number), self._given(number)
@@ -152,7 +152,7 @@ class Sitting:
         return undone
 
     def open_context(self, number: int) -> tuple[Sequence[Record], Sequence[Record]]:
-        """Show a few others that stay with each of the two items, left and right; the answer will say that it was."""
+        """Show a few others that stay with each of the two items, left and right; the answer will record it."""
         question = self._find(number)
         self.opened |= {number}
         shown = show_to(self.judge, number, len(self._given(number)), self.questions)
@@ -160,11 +160,11 @@ class Sitting:
         return (first, second) if shown == "ab" else (second, first)
 
     def standing(self, *, confidence: float = CONFIDENCE) -> Standing:
-        """Tell how far judging has come, and what the answers of all judges say by now."""
+        """Return the progress of judging, and what the answers of all judges say so far."""
         return look_at(self.questions, self.judgements, confidence=confidence)
 
     def cases(self) -> tuple[Case, ...]:
-        """List what is to be decided."""
+        """List what needs a decision."""
         return find_cases(self.questions, self.judgements)
 
     def adjudicate(self, a: Any, b: Any, answer: Answer, *, note: str = "") -> Judgement:
@@ -176,7 +176,7 @@ class Sitting:
         said = self.judgements.about(pair_of(a, b))
         if not said:
             raise NotFoundError(
-                f"Nobody has answered whether {a} and {b} belong together, so nothing is to be decided."
+                f"Nobody has answered whether {a} and {b} belong together, so there is nothing to decide."
             )
         first = said[0]
         facts = {"kind": ADJUDICATION, "note": note}

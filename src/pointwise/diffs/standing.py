@@ -1,4 +1,4 @@
-"""Standing: how far judging has come, and how precise the answers are by now."""
+"""Standing: the progress of judging, and how precise the estimates are so far."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric
 
 FEWEST_ANSWERS = 30
-"""Before so many answers an interval may be narrow by chance, so that no target counts as reached."""
+"""With fewer answers an interval may be narrow by chance, so no target counts as reached."""
 
 
 @dataclass(frozen=True, repr=False)
 class Standing(Result):
-    """How many questions of each kind are answered, and how precise the change of precision is known by now.
+    """How many questions of each kind are answered, and how precisely the change of precision is known so far.
 
     Args:
         rows: Questions, draws and answers by kind of pairs.
@@ -65,7 +65,7 @@ class Standing(Result):
 
     @property
     def answered(self) -> int:
-        """How many of them are answered, by somebody or by what follows from other answers."""
+        """How many of them are answered, by somebody or because other answers imply it."""
         return sum(row["answered"] for row in self.rows)
 
     @property
@@ -75,7 +75,7 @@ class Standing(Result):
 
     @property
     def left_to_target(self) -> int | None:
-        """How many more answers the target will take about, if they are like those so far; None if that is not known.
+        """About how many more answers the target will take, if they are like those so far; None if unknown.
 
         It may be more than there are questions.
         """
@@ -101,7 +101,7 @@ class Standing(Result):
         return [dict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that is known by name."""
+        """Return all facts by name."""
         leading = self.leading
         return {
             "questions": self.questions,
@@ -121,7 +121,7 @@ class Standing(Result):
         }
 
     def __str__(self) -> str:
-        """Say in a line how far judging has come."""
+        """Summarise the progress of judging in a line."""
         done = f"{self.answered:,} of {format_count(self.questions, 'question')} answered"
         width = self.leading.half_width
         known = "" if width is None else f"; {self.leading.metric} is known to ±{format_metric(width)}"
@@ -145,7 +145,7 @@ _COLUMNS = (*keys("pairs"), *(Column(name, Kind.COUNT) for name in ("questions",
 
 
 def look_at(questions: Questions, judgements: Judgements, *, confidence: float = CONFIDENCE) -> Standing:
-    """Find how far judging has come, and what the answers say by now."""
+    """Find the progress of judging, and what the answers say so far."""
     counted = count_answers(questions, judgements)
     parts = {stratum: [c for c in counted if c.question.stratum == stratum] for stratum in (*STRATA, SHEET)}
     return Standing(

@@ -1,7 +1,7 @@
 """Strata: the kinds of pairs of items that a change of precision consists of, and how much each weighs.
 
-Every number that judgements can tell about is a sum of a_ij over the unordered pairs of items that belong together.
-With b and e the weights of an item's baseline cluster and of its experiment cluster, and W that of all items:
+Every number that can be estimated from judgements is a sum of a_ij over the unordered pairs of items that belong
+together. With b and e the weights of an item's baseline cluster and of its experiment cluster, and W that of all items:
 
     split    2 w(i) w(j) / (W b)             same baseline cluster, different experiment clusters
     merge    2 w(i) w(j) / (W e)             the other way round
@@ -9,7 +9,7 @@ With b and e the weights of an item's baseline cluster and of its experiment clu
     stable-  2 w(i) w(j) / W (1/b - 1/e)     in both clusters together, which became larger: e > b
 
 A pair of a stratum is drawn in proportion to its a_ij, so that the share of yes among the draws, times the stratum's
-mass, is the sum. An item always belongs with itself: what that adds to the change of precision is the offset.
+mass, is the sum. An item always belongs with itself; what this adds to the change of precision is the offset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GAIN = "_gain"  # 1/e - 1/b
 
 @dataclass(frozen=True)
 class Masses:
-    """What is known of a set of items before anybody judges: averages over its items, weighted.
+    """What is known about a set of items before anybody judges: averages over its items, weighted.
 
     Args:
         items: Number of items.
@@ -66,7 +66,7 @@ class Masses:
 
     @property
     def total(self) -> float:
-        """The mass of all strata: what an answer about everything could move the change of precision by."""
+        """The mass of all strata: by how much answers to everything could move the change of precision."""
         return self.split + self.merge + self.plus + self.minus
 
     @property
@@ -112,6 +112,6 @@ def mass_column(stratum: str) -> str:
 
 
 def read_masses(row: Mapping[str, Any]) -> Masses:
-    """Make averages of the sums over some rows of `weigh_pairs`."""
+    """Turn sums over some rows of `weigh_pairs` into averages."""
     weight = float(row[WEIGHT])
     return Masses(int(row[ITEMS]), weight, **{name: float(row[name]) / weight for name in SUMS})

@@ -1,7 +1,7 @@
 """The explorer: a local web application over a folder of stored runs, comparisons and diffs.
 
 Stored folders come in, pages go out, rendered on the server: from an overall number down to the record that explains
-it. Nothing is computed here that the library does not compute; the explorer asks it and lays the answer out.
+it. Nothing is computed here that the library does not compute; the explorer asks the library and lays out the answer.
 """
 
 from pointwise.errors import MissingExtraError

@@ -1,4 +1,4 @@
-"""The application: from a request to the page that it asks for, in the format that it asks for."""
+"""The application: from a request to the requested page, in the requested format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_application(site: Site, *, keys: Keys, hosts: tuple[str, ...] = LOOPBAC
         site: What to show.
         keys: What lets browsers in.
         hosts: The names that browsers may use for this machine.
-        patience: Seconds after which a page that is not ready tells of the work instead, and lets it be cancelled.
+        patience: Seconds after which a page that is not ready shows the progress instead, with a way to cancel.
     """
     return Guard(Application(site, patience), keys=keys, hosts=hosts)
 
@@ -56,7 +56,7 @@ class Body:
     content: str
     media: str
     status: int = 200
-    filename: str = ""  # under which a browser keeps it instead of showing it
+    filename: str = ""  # the name under which a browser saves it instead of showing it
 
 
 class Application:
@@ -76,7 +76,7 @@ class Application:
         try:
             answer = await self._answer(request)
         except ClientDisconnect:
-            return  # nobody is there any more, or the body was too large
+            return  # the client has gone, or the body was too large
         await answer(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -145,7 +145,7 @@ class Application:
         return place
 
     def _key(self, route: Route, names: tuple[str, ...], target: Requested, query: str) -> Any:
-        """Say what an answer depends on, so that it is computed once for the same version of what is stored."""
+        """Return what an answer depends on, so that it is computed once for each version of what is stored."""
         if route.kind is None:
             return None
         return (target, query, self.site.shelf.find(route.kind, names[0]).version)
@@ -176,7 +176,7 @@ class Application:
     def _error(self, error: Exception, status: int | None = None) -> Body:
         if not isinstance(error, PointwiseError):
             _log.error("A page failed.", exc_info=error)
-            error = PointwiseError("Something went wrong inside of pointwise. The terminal that it runs in says what.")
+            error = PointwiseError("Something went wrong inside pointwise. The terminal it runs in shows the details.")
         code = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
         content = {"message": str(missing), "advice": missing.advice, "links": missing.links}
@@ -220,7 +220,7 @@ def _read_static(package: str, folder: str, media: str, name: str) -> tuple[byte
 
 
 def _finite(value: Any) -> Any:
-    """Write what is no number as nothing, which is all that JSON has for it."""
+    """Write NaN and infinity as null, since JSON has neither."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
         return None
     if isinstance(value, Mapping):

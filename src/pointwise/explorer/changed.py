@@ -224,5 +224,5 @@ def _explain_item(name: str, key: str, diff: Diff) -> ChangedItem:
 
 
 def find_changed_item(visit: Visit) -> Page:
-    """Lead from the id in a form to the item's page."""
+    """Redirect from the id in a form to the item's page."""
     return show_changed_item(visit.with_parts(visit.parts[0], visit[ITEM].strip()))

@@ -43,7 +43,7 @@ class Bar:
 
 
 def side_of(text: str) -> str:
-    """Read which clustering an address speaks of.
+    """Read which clustering an address names.
 
     Raises:
         MissingPageError: It is neither.
@@ -54,7 +54,7 @@ def side_of(text: str) -> str:
 
 
 def show_clusters(visit: Visit) -> Page:
-    """List the clusters of one side, those that cost most first."""
+    """List the clusters of one side, the costliest first."""
     name, kind = visit.parts
     side = side_of(kind)
     table = visit.sorted_run().clusters(side)
@@ -235,7 +235,7 @@ class _Members:
         return rank.cast(nw.Int64)
 
     def draw(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Grid:
-        """Lay the members out, with their cell and with what differs from most of them marked."""
+        """Lay out the members with their cell, marking what differs from most of them."""
         columns = [*keys(ITEM), Column(WEIGHT, Kind.WEIGHT), *(Column(a) for a in self.attributes)]
         grid = make_listing(
             "members", "Members", columns, rows, links={ITEM: lambda row: link("run", name, "item", row[ITEM])}

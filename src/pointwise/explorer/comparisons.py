@@ -30,7 +30,7 @@ def _pair(visit: Visit, comparison: Comparison) -> dict[str, str]:
 
 
 def show_comparison(visit: Visit) -> Page:
-    """Show how far two variants lie apart, overall and by slice, and what happened to the clusters."""
+    """Show how two variants differ, overall and by slice, and what happened to the clusters."""
     name, comparison = visit.parts[0], visit.comparison()
     pair = _pair(visit, comparison)
     variants, deltas = comparison.by_variant(), comparison.deltas(**pair)
@@ -159,5 +159,5 @@ def _look_up(comparison: Comparison, variant: str, key: str) -> dict[str, Any] |
 
 
 def find_compared_item(visit: Visit) -> Page:
-    """Lead from the id in a form to the item's page."""
+    """Redirect from the id in a form to the item's page."""
     return show_compared_item(visit.with_parts(visit.parts[0], visit[ITEM].strip()))

@@ -1,7 +1,7 @@
 """The guard: which requests are let in, and what every answer says to the browser.
 
 Whatever else runs on this machine or is open in the browser must not read the data or change anything: another site
-that makes its name mean 127.0.0.1, a form on another site, a program that guesses the port.
+whose name resolves to 127.0.0.1, a form on another site, a program that guesses the port.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Keys:
 
 
 class Guard:
-    """An application behind which only requests arrive that may."""
+    """An application that passes on only requests that are allowed."""
 
     def __init__(self, inner: ASGIApp, *, keys: Keys, hosts: tuple[str, ...] = LOOPBACK) -> None:
         self.inner, self.keys = inner, keys
@@ -81,7 +81,7 @@ class Guard:
         return len(given) == 1 and _host_name(given[0]) in self.hosts
 
     def _exchange(self, scope: Scope) -> Response | None:
-        """Let in who has the cookie, give it to who has the token, and refuse others."""
+        """Accept requests with the cookie, set it for those with the token, and refuse all others."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = dict(query).get(_TOKEN)
         if given is not None and scope["method"] in _SAFE and _is_equal(given, self.keys.token):
@@ -94,7 +94,8 @@ class Guard:
         if _is_equal(_cookies(Headers(scope=scope)).get(self.keys.cookie, ""), self.keys.session):
             return None
         return PlainTextResponse(
-            "This page is only for who started it: open the address with the token that pointwise printed.", 403
+            "This page is only for the person who started it: open the address with the token that pointwise printed.",
+            403,
         )
 
 
@@ -123,7 +124,7 @@ def _length(headers: Headers) -> int:
 
 
 def _is_same_origin(headers: Headers) -> bool:
-    """Tell whether a page of ours sent a request: the browser says so, in one header or the other."""
+    """Tell whether one of our own pages sent a request, by what the browser's headers say."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -131,7 +132,7 @@ def _is_same_origin(headers: Headers) -> bool:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """End a request whose body grows beyond what it may be, whatever its header says."""
+    """End a request whose body exceeds the limit, whatever its header says."""
     taken = 0
 
     async def take() -> Message:

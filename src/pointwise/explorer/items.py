@@ -135,7 +135,7 @@ def _number(value: float | None) -> float:
 
 
 def _look_around(run: Sorted, name: str, key: str) -> Evaluation:
-    """Find an item with the two clusters that it lies in."""
+    """Find an item with its two clusters."""
     try:
         return run.around(key)
     except NotFoundError:
@@ -184,7 +184,7 @@ def _say_more(kind: str, found: ItemSet) -> str:
 def _draw(
     name: str, kind: str, found: ItemSet, records: Mapping[Any, Mapping[str, Any]], own: Mapping[str, Any]
 ) -> Grid:
-    """Lay the items of a set out, marking what differs from the item that is looked at."""
+    """Lay out the items of a set, marking what differs from the item itself."""
     rows = [{ITEM: one, **{a: records.get(one, {}).get(a) for a in own}} for one in found.items]
     columns = [*keys(ITEM), *(Column(attribute) for attribute in own)]
     links = {ITEM: lambda row: link("run", name, "item", row[ITEM])}

@@ -1,4 +1,4 @@
-"""Jobs: the work behind a page, done in a thread, waited for a while, watched and cancelled."""
+"""Jobs: the work behind a page, done in a thread that can be awaited, watched and cancelled."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class CancelledError(PointwiseError):
 
 
 class BusyError(PointwiseError):
-    """More work is waiting than anybody will wait for."""
+    """Too much work is waiting."""
 
 
 class Job:
-    """Work under way, or its answer.
+    """Work in progress, or its answer.
 
     Args:
-        work: What to do; it gets the job, to say which engines it uses.
+        work: What to do; it is given the job, to register the engines it uses.
     """
 
     def __init__(self, work: Callable[[Job], Any]) -> None:
@@ -43,7 +43,7 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it has been under way."""
+        """How long it has been running."""
         return time.monotonic() - self.started
 
     def uses(self, engine: Engine) -> None:
@@ -59,10 +59,10 @@ class Job:
             CancelledError: It was.
         """
         if self.is_cancelled:
-            raise CancelledError("This was cancelled. Open the page again to start anew.")
+            raise CancelledError("This was cancelled. Open the page again to restart.")
 
     def cancel(self) -> None:
-        """Have the work end."""
+        """Stop the work."""
         self.is_cancelled = True
         with self._lock:
             for engine in self._engines:
@@ -74,7 +74,7 @@ class Job:
             self.check()
             self.future.set_result(self._work(self))
         except KeyboardInterrupt:
-            self.future.set_exception(CancelledError("This was cancelled. Open the page again to start anew."))
+            self.future.set_exception(CancelledError("This was cancelled. Open the page again to restart."))
         except BaseException as error:  # noqa: BLE001  # whoever waits gets it
             self.future.set_exception(error)
         finally:
@@ -120,7 +120,7 @@ class Jobs:
                     self._jobs.pop(job.name, None)
 
     def find(self, name: str) -> Job | None:
-        """Find a job that is under way."""
+        """Find a running job."""
         with self._lock:
             return next((job for job in self._jobs.values() if job.name == name and not job.future.done()), None)
 
@@ -130,7 +130,7 @@ class Jobs:
             del self._jobs[key]
 
     def close(self) -> None:
-        """Cancel everything and let go of the threads."""
+        """Cancel everything and release the threads."""
         with self._lock:
             jobs = list(self._jobs.values())
         for job in jobs:

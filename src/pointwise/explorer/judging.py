@@ -58,7 +58,7 @@ class AttributeLine:
 
 
 def show_question(visit: Visit) -> Page:
-    """Ask a judge the next question; who the judge is stands in the address."""
+    """Ask a judge the next question; the address names the judge."""
     name, judge = visit.parts[0], visit["judge"].strip()
     trail = diff_trail(name)
     if not judge:
@@ -98,7 +98,7 @@ def show_question(visit: Visit) -> Page:
 
 
 def _progress(standing: Standing) -> dict[str, Any]:
-    """Say how far judging has come, and nothing that could sway a judge."""
+    """Show the progress of judging, and nothing that could influence a judge."""
     return {
         "answered": standing.answered,
         "questions": standing.questions,
@@ -116,7 +116,7 @@ def _line(facing: Facing, *, is_plain: bool) -> AttributeLine:
 
 
 def _context(number: int, records: Sequence[Mapping[str, Any]]) -> Grid:
-    """Lay a few others that stay with one of the items out, without their ids."""
+    """Lay out a few others that stay with one of the items, without their ids."""
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = [Column(name) for name in names]
     rows = [dict.fromkeys(names) | dict(record) for record in records]
@@ -124,7 +124,7 @@ def _context(number: int, records: Sequence[Mapping[str, Any]]) -> Grid:
 
 
 def answer_question(visit: Visit, form: Mapping[str, str]) -> str:
-    """Take what a judge pressed, and return where to go on."""
+    """Record what a judge pressed, and return where to go next."""
     name, judge, pressed = visit.parts[0], form.get("judge", "").strip(), form.get("press", "")
     sitting, lock = _sitting(visit, judge)
     said = ""
@@ -166,7 +166,7 @@ class Decision:
 
 
 def show_cases(visit: Visit) -> Page:
-    """List what is to be decided, with what every judge said."""
+    """List what needs a decision, with what every judge said."""
     name, judge = visit.parts[0], visit["judge"].strip()
     sitting, lock = _sitting(visit, judge or "nobody")
     with lock:
@@ -200,7 +200,7 @@ def _facing_records(number: int, question: Any) -> Grid | None:
 
 
 def decide(visit: Visit, form: Mapping[str, str]) -> str:
-    """Take a decision, and return where to go on."""
+    """Record a decision, and return where to go next."""
     name, judge, answer = visit.parts[0], form.get("judge", "").strip(), form.get("press", "")
     sitting, lock = _sitting(visit, judge)
     with lock:

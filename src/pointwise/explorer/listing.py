@@ -1,7 +1,7 @@
 """Listings: tables of any length, a page at a time, sorted by the server.
 
 A page begins after the last row of the one before (its value and its id), never at a row number: the engine then reads
-what it shows and no more, however far down that is, and rows cannot be shown twice.
+only what it shows, however far down that is, and no row is shown twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Order:
-    """How a listing is sorted: by a column, downwards or upwards, and by id where that is equal."""
+    """How a listing is sorted: by a column, descending or ascending, with ties broken by id."""
 
     column: str
     is_down: bool
@@ -38,7 +38,7 @@ class Order:
 
 
 def read_order(text: str, table: MetricTable, *, default: str) -> Order:
-    """Read how to sort: the name of a column, with a minus for downwards.
+    """Read how to sort: the name of a column, with a minus for descending.
 
     Raises:
         UsageError: The table has no such column.
@@ -64,7 +64,7 @@ def take(table: MetricTable, order: Order, key: str, *, after: str = "", limit: 
     Args:
         table: The table.
         order: How to sort it.
-        key: The column that says what a row is, in which every value stands once.
+        key: The column that says what a row is, in which every value is unique.
         after: Where the page begins, from the page before.
         limit: How many rows.
     """
@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def _follows(column: str, key: str, order: Order, place: Sequence[Any], frame: nw.LazyFrame) -> nw.Expr:
-    """Say which rows stand below a place; those without a value stand at the end."""
+    """Select the rows after a place; those without a value come last."""
     value, last = (_typed(v, frame.collect_schema()[c]) for v, c in zip(place, (column, key), strict=True))
     below: nw.Expr = nw.col(key) < last if column == key and order.is_down else nw.col(key) > last
     if column == key:
@@ -100,7 +100,7 @@ def _follows(column: str, key: str, order: Order, place: Sequence[Any], frame: n
 
 
 def _typed(value: Any, dtype: Any) -> Any:
-    """Refuse what a column cannot hold, which an engine would otherwise have to."""
+    """Refuse what a column cannot hold, before an engine fails on it."""
     if value is None or (isinstance(value, str) != dtype.is_numeric() and isinstance(value, (str, int, float))):
         return value
     raise UsageError("The address does not say where the list goes on. Begin at its first page.")
@@ -117,7 +117,7 @@ def make_listing(
     sorts: Callable[[str], str] | None = None,
     note: str = "",
 ) -> Grid:
-    """Lay rows out with links to what they are made of.
+    """Lay out rows with links to the details behind them.
 
     Args:
         name: Of the table in the page.
@@ -143,7 +143,7 @@ def make_listing(
 
 
 def _turned(column: Column, order: Order) -> str:
-    """Say how to sort by a column when its head is clicked: numbers downwards first, then the other way."""
+    """Say how to sort by a column when its head is clicked: numbers descending first, then ascending."""
     is_down = not order.is_down if order.column == column.name else column.kind in NUMBERS
     return str(Order(column.name, is_down))
 
@@ -159,6 +159,6 @@ def _linked(value: Value, address: Callable[[Row], str] | None, row: Row) -> Val
 
 
 def say_notes(table: MetricTable, rows: Sequence[Row], *more: str) -> str:
-    """Say what to know when reading a page of a table, where intervals stand below their values."""
+    """Say what to know when reading a page of a table, where intervals are below their values."""
     notes = [note.replace("[low, high]: the", "Below a value: its") for note in table.notes_on(rows)]
     return "; ".join([*more, *notes])

@@ -1,4 +1,4 @@
-"""The nearest ids to one that does not exist, for somebody who mistyped it."""
+"""The nearest ids to one that does not exist, for somebody who mistyped one."""
 
 from __future__ import annotations
 

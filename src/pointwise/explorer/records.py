@@ -17,13 +17,13 @@ from pointwise.pages.grids import Grid
 _MOST_COLUMNS = 12
 
 LETTERS = "ABCDE–"
-"""What parts are called, the heaviest first; the last one is for all others."""
+"""Names of parts, the heaviest first; the last one is for all others."""
 
 PART = "part"  # the letter of the part that an item belongs to
 
 
 def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
-    """Choose what to show of items: what was asked for when they were evaluated, or what a page has room for."""
+    """Choose which columns of items to show: those requested in the evaluation, or as many as fit on a page."""
     if shown is not None and shown.is_asked:
         return list(shown.columns)
     first = shown.columns if shown is not None else ()
@@ -31,7 +31,7 @@ def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
 
 
 def record_columns(evaluation: Evaluation) -> list[str]:
-    """Choose what to show of the items of an evaluation."""
+    """Choose which columns of an evaluation's items to show."""
     return choose_columns(evaluation.evidence, evaluation.shown)
 
 
@@ -41,7 +41,7 @@ def fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> M
 
 
 def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) -> Grid:
-    """Lay records out with the letter of their part, marking what differs from most of them."""
+    """Lay out records with the letter of their part, marking what differs from most of them."""
     attributes = list(dict.fromkeys(column for row in rows for column in row if column not in (ITEM, PART)))
     columns = [*keys(ITEM), *(Column(attribute) for attribute in attributes)]
     whole: list[Row] = [dict.fromkeys(attributes) | dict(row) for row in rows]
@@ -56,7 +56,7 @@ def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) 
 
 
 def find_usual(rows: Sequence[Row], attributes: Sequence[str]) -> dict[str, Any]:
-    """Find the value that more than half of the records have that have one, by attribute."""
+    """Find, by attribute, the value that more than half of the records with a value have."""
     usual = {}
     for attribute in attributes:
         counts = Counter(str(row[attribute]) for row in rows if row[attribute] is not None)
@@ -67,10 +67,10 @@ def find_usual(rows: Sequence[Row], attributes: Sequence[str]) -> dict[str, Any]
 
 
 def differs(value: Any, usual: Any) -> bool:
-    """Tell whether a value is another than the usual one; one that is missing differs from none."""
+    """Tell whether a value differs from the usual one; a missing value does not."""
     return usual is not None and value is not None and str(value) != usual
 
 
 def letter(rank: int) -> str:
-    """Name a part by how heavy it is among all."""
+    """Name a part by its rank by weight."""
     return LETTERS[min(rank, len(LETTERS) - 1)]

@@ -23,7 +23,7 @@ _LONGEST = 2_000  # characters of a note
 
 
 def note_wrong_truth(visit: Visit, form: Mapping[str, str]) -> str:
-    """Note that the truth is wrong about a cluster, and return where to go on."""
+    """Record that the truth is wrong about a cluster, and return where to go next."""
     run, side = visit.stored(RUN).name, form.get("side", "")
     side_of(side)
     note = {"cluster": form.get("cluster", ""), "side": side, "run": run, "note": form.get("note", "")[:_LONGEST]}
@@ -33,7 +33,7 @@ def note_wrong_truth(visit: Visit, form: Mapping[str, str]) -> str:
 
 
 def show_review(visit: Visit) -> Page:
-    """List where the truth was said to be wrong, the latest first."""
+    """List where somebody said that the truth is wrong, the latest first."""
     rows = read_notes(visit.site.top)[::-1]
     columns = [*keys("cluster"), *(Column(name) for name in _FIELDS[1:])]
     links = {"cluster": lambda row: link("run", row["run"], "cluster", row["side"], row["cluster"])}

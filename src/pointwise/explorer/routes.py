@@ -27,7 +27,7 @@ from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
 Show = Callable[[Visit], Page]
 Act = Callable[[Visit, Mapping[str, str]], str]
-"""Does what a form asks for, and returns where to go on."""
+"""Does what a form requests, and returns where to go next."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Route:
     Args:
         parts: The parts of the address.
         show: Makes the page.
-        kind: What the first name in the address names, whose version an answer is good for; None for pages that are
-            made anew each time.
+        kind: What the first name in the address refers to, for whose version an answer is valid; None for pages that
+            are made anew each time.
     """
 
     parts: tuple[str | None, ...]

@@ -1,4 +1,4 @@
-"""The page of a run: how good it is, what it rests on, and where to look further."""
+"""The page of a run: how good it is, what that is based on, and where to look further."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _links(name: str) -> list[tuple[str, str]]:
 
 
 def _mistakes(name: str, evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Say the costliest mistakes in words, with the cluster that each is about."""
+    """Describe the costliest mistakes in words, with the cluster that each is about."""
     found = evaluation.mistakes(MOST_MISTAKES)
     return [(str(mistake), format_share(mistake.share), cluster_link(name, mistake)) for mistake in found]
 
@@ -100,14 +100,14 @@ def cluster_link(name: str, mistake: Mistake) -> str:
 
 
 def _slices(name: str, evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    """Name the slices that the run was evaluated with, which the page loads when it is there itself."""
+    """Name the slices that the run was evaluated with, which the page loads after it has opened."""
     for spec in evaluation.options.slices[:MOST_SLICINGS]:
         said = spec if isinstance(spec, str) else ",".join(spec)
         yield said, link("run", name, "slices", by=said)
 
 
 def show_report(visit: Visit) -> Page:
-    """Hand out the report of a run, one HTML file that can be sent to others."""
+    """Return the report of a run, one HTML file that can be sent to others."""
     name, evaluation = visit.parts[0], visit.evaluation()
     with tempfile.TemporaryDirectory() as folder:
         text = evaluation.report(Path(folder) / "report.html", title=name).read_text(encoding="utf-8")

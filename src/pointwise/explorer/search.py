@@ -21,7 +21,7 @@ _NAMES = {ITEM: "item", IDEAL: "ideal cluster", ACTUAL: "actual cluster"}
 
 
 def show_search(visit: Visit) -> Page:
-    """Look for an id: first those that are just it, then those that begin with it."""
+    """Look for an id: first exact matches, then ids that begin with it."""
     wanted, run = visit["q"].strip(), visit["run"]
     names = [run] if run else [s.name for s in visit.site.shelf.look() if s.kind is RUN and not s.inside][-_RUNS:][::-1]
     rows = [row for name in names for row in _find(visit, name, wanted)] if wanted else []

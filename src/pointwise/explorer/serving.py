@@ -39,7 +39,7 @@ class Address:
         """Refuse to listen beyond this machine without saying under which name."""
         if not _is_loopback(self.host) and not self.allowed:
             raise UsageError(
-                f"host={self.host!r} lets other machines in, in plain text. Say under which name they may come: "
+                f"host={self.host!r} lets other machines in, in plain text. Say which host name they may use: "
                 "allowed_host='...'."
             )
 
@@ -61,7 +61,7 @@ def serve(site: Site, address: Address, *, say: Callable[[str], None], opens: bo
         opens: Whether to open a browser.
 
     Raises:
-        UsageError: Nobody can listen there.
+        UsageError: It is impossible to listen there.
     """
     with _listen(address) as listener:
         host, port = listener.getsockname()[:2]

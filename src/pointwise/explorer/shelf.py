@@ -1,6 +1,6 @@
 """The shelf: what is stored below one folder, by name.
 
-A name in an address is only ever compared with the names that were found below the folder. It is never made a path.
+A name in an address is only ever compared with the names that were found below the folder. It never becomes a path.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class StoredFolder:
 
     @property
     def version(self) -> tuple[int, ...] | None:
-        """Which version it is: another one has another manifest file."""
+        """Its version, which is identified by its manifest file."""
         return identity_of(self.path / self.kind.file)
 
 
 class Shelf:
-    """All that is stored below one folder."""
+    """Everything that is stored below one folder."""
 
     def __init__(self, top: Path) -> None:
         self.top = top
@@ -61,7 +61,7 @@ class Shelf:
         """Find a stored folder by its name.
 
         Raises:
-            NotFoundError: Nothing of that kind is called so.
+            NotFoundError: Nothing of that kind has that name.
         """
         known = self._found.get((kind.noun, name))
         if known is None and time.monotonic() - self._looked_at > _FRESH:

@@ -1,7 +1,7 @@
-"""Sidecars: copies of a run's items and cells, sorted, so that an engine finds a few rows among millions at once.
+"""Sidecars: copies of a run's items and cells, sorted, so that an engine finds a few rows among millions quickly.
 
-They lie in a hidden folder beside the runs, by the checksum of the manifest that they were made from. They can be
-removed at any time: without them everything is found too, more slowly.
+They are in a hidden folder beside the runs, named by the checksum of the manifest that they were made from. They can be
+removed at any time: everything works without them, only more slowly.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def prepare(top: Path, stored: StoredFolder) -> bool:
 
 
 def _publish(unfinished: Path, place: Path) -> None:
-    """Give complete sidecars their name; whoever else has done so meanwhile has written the same."""
+    """Give complete sidecars their name; another process that did so meanwhile has written the same."""
     whole = unfinished / "whole"
     whole.mkdir()
     for file in unfinished.glob("*.parquet"):
@@ -88,7 +88,7 @@ def _publish(unfinished: Path, place: Path) -> None:
 
 
 class Sorted:
-    """An evaluation whose items and cells are found by what they are sorted by, where sidecars are there.
+    """An evaluation whose items and cells are looked up in sidecars, if there are any.
 
     Args:
         evaluation: The evaluation.
@@ -128,7 +128,7 @@ class Sorted:
         return replace(self.evaluation, evidence=replace(evidence, found=seen, cells=cells))
 
     def clusters(self, side: str) -> MetricTable:
-        """List the clusters of one side as they were stored, so that nobody has to compute them."""
+        """List the clusters of one side as they were stored, so that they need not be computed again."""
         is_ideal = side == IDEAL
         table = self.evaluation.by_ideal_cluster() if is_ideal else self.evaluation.by_actual_cluster()
         source = self._engine.read(self._stored.path / f"{'ideal' if is_ideal else 'actual'}_clusters.parquet")

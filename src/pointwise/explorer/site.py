@@ -56,7 +56,7 @@ class Site:
 
     @cached_property
     def sittings(self) -> Sittings:
-        """The judges that are at work."""
+        """The judges who are answering."""
         return Sittings()
 
 
@@ -74,7 +74,7 @@ class Page:
         facts: What JSON says beside the rows.
         status: Of the answer.
         run: The run that searches are about.
-        download: A whole file to hand out instead of the page.
+        download: A whole file to return instead of the page.
     """
 
     title: str
@@ -110,7 +110,7 @@ class Visit:
     Args:
         site: What is shown.
         parts: The names and ids in the address.
-        query: What stands behind its question mark.
+        query: What follows its question mark.
         job: The work, which says whether it was cancelled.
     """
 
@@ -121,7 +121,7 @@ class Visit:
     opened: ExitStack = field(default_factory=ExitStack)
 
     def __getitem__(self, name: str) -> str:
-        """Return what the address says of something; nothing if it does not."""
+        """Return a parameter of the address; empty if it is not there."""
         return self.query.get(name, "")
 
     def stored(self, kind: FolderKind, name: str | None = None) -> StoredFolder:
@@ -159,14 +159,14 @@ class Visit:
         return self._with_attributes(opened, stored)
 
     def _open(self, stored: StoredFolder, loader: Callable[..., Any]) -> Any:
-        """Load something with an engine of its own, so that visits neither wait for one another nor cancel others."""
+        """Load something with an engine of its own, so that visits neither wait for nor cancel each other."""
         engine = start_engine()
         self.opened.callback(engine.close)
         self.job.uses(engine)
         return loader(stored.path, verify=False, engine=engine)
 
     def with_parts(self, *parts: str) -> Visit:
-        """Return the same visit of another page."""
+        """Return the same visit for another page."""
         return replace(self, parts=parts)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pointwise.diffs.sitting import Sitting, sit_down
 from pointwise.explorer.shelf import StoredFolder
 
-_MOST = 64  # that are remembered: what was skipped and opened in them
+_MOST = 64  # that are remembered, with what was skipped and opened
 
 
 class Sittings:
@@ -19,7 +19,7 @@ class Sittings:
         self._known: dict[tuple[Path, str], tuple[Sitting, threading.Lock]] = {}
 
     def at(self, stored: StoredFolder, judge: str) -> tuple[Sitting, threading.Lock]:
-        """Return the sitting of a judge, and what keeps two requests of theirs apart."""
+        """Return the sitting of a judge, and a lock for its requests."""
         with self._lock:
             key = (stored.path, judge)
             if key not in self._known:

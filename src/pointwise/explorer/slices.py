@@ -15,7 +15,7 @@ _SHOWN = 200  # slices
 
 
 def show_slices(visit: Visit) -> Page:
-    """Show the slices by what the address says; by the slices of the run, or by cluster size, if it says nothing."""
+    """Show the slices that the address names, or else those of the run, or by cluster size."""
     name, evaluation = visit.parts[0], visit.evaluation()
     columns = sliceable_columns(evaluation)
     default = evaluation.options.slices[0] if evaluation.options.slices else columns[0]
@@ -57,7 +57,7 @@ def _cut(number: int) -> list[str]:
 
 
 def _is_plain(keys: list[str], columns: list[str]) -> bool:
-    """Tell whether slices are made of columns that items have."""
+    """Tell whether slices are made from columns of the items."""
     return bool(keys) and all(key in columns and not key.endswith("_cluster_size") for key in keys)
 
 

@@ -1,7 +1,7 @@
 """Addresses: how names and ids of any kind become parts of a URL, and back.
 
 A part is percent-encoded as a whole, dots included, so that an id may hold slashes, may be `..`, and may end in `.csv`
-without being taken for a format. Servers and browsers hand such parts on as they are.
+without being taken for a format. Servers and browsers pass such parts on unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pointwise.errors import UsageError
 
 PageFormat = Literal["html", "json", "csv"]
 
-_GUARDED = "~"  # before a part that browsers would take for a step up, or that begins so itself
+_GUARDED = "~"  # before a part that browsers would take for a step up, or that itself begins with it
 _FORMATS: tuple[PageFormat, ...] = ("json", "csv")
 
 
@@ -47,7 +47,7 @@ def link(*parts: Any, **query: Any) -> str:
 
 @dataclass(frozen=True)
 class Requested:
-    """What an address asks for: the parts of its path, and the format."""
+    """What an address requests: the parts of its path, and the format."""
 
     parts: tuple[str, ...]
     format: PageFormat

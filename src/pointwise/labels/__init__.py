@@ -7,7 +7,7 @@ also for metrics that a user registers, and for `f2` and the like. `scores` comp
 Everywhere in this module:
 
 - `labels_true` holds the ideal cluster of each item, `labels_pred` its actual cluster. They may be NumPy
-  arrays, lists, pandas or Polars series or Arrow arrays, of anything that can be hashed. None may be missing.
+  arrays, lists, pandas or Polars series or Arrow arrays, of anything hashable. No label may be missing.
 - `sample_weight` holds the weight of each item, a positive number. Without it every item weighs 1.
 - `metrics` holds names of metrics; None stands for the default ones.
 
@@ -134,7 +134,7 @@ def related_scores(
         sample_weight: Weight of each item.
         beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
         pairs: What a pair of items counts: `counts` 1, `product` the product of the two weights,
-            `replication` as many as there would be if weights said how often an item is there.
+            `replication` as many as if each item were repeated as often as its weight says.
 
     Examples:
         >>> related_scores(["a", "a", "b"], [1, 1, 1])["pair_precision"]
@@ -173,7 +173,7 @@ def _weights(sample_weight: Any, length: int) -> Floats:
         shown = ", ".join(f"{weight[i]} at position {i}" for i in bad[:5])
         raise WeightError(
             f"{len(bad)} weights are not positive finite numbers, e.g. {shown}. "
-            "Drop items that must not count, rather than giving them no weight."
+            "Drop items that must not count instead of giving them no weight."
         )
     with np.errstate(over="ignore"):  # a sum that overflows is refused like any other that is too large
         check_spread(float(weight.min()), float(weight.sum()))
@@ -181,7 +181,7 @@ def _weights(sample_weight: Any, length: int) -> Floats:
 
 
 def _is_numeric(weight: NDArray[Any]) -> bool:
-    """Tell numbers, also Python's own kinds, from text that NumPy would read as numbers."""
+    """Tell numbers, including Python's own, from text that NumPy would read as numbers."""
     if weight.dtype.kind == "O":
         return not any(isinstance(value, str | bytes) for value in weight.flat)
     return weight.dtype.kind in "biuf"
@@ -216,7 +216,7 @@ def _quotient(total: float, weight: float) -> float:
 
 
 def _value(metric: Metric, values: dict[str, Any], matrix: Confusion) -> Any:
-    """Pick a metric's value, or make it of the values of other metrics."""
+    """Pick a metric's value, or compute it from the values of other metrics."""
     if not metric.means:
         return values[metric.name]
     return metric.formula(matrix, *(values[name] for name in metric.means))
@@ -245,7 +245,7 @@ def __getattr__(name: str) -> Callable[..., float]:
         function = _score_function(name.removesuffix(_SUFFIX))
     except UnknownMetricError as error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {error}") from None
-    globals()[name] = function  # Pickle wants to find the very same function again.
+    globals()[name] = function  # Pickle needs to find the same function again.
     return function
 
 

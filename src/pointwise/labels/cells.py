@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Unsigned = NDArray[np.unsignedinteger[Any]]
 
 BLOCK = 12 << 10
-"""Cells worked on at a time. What formulas compute in between then stays in the processor's cache, and is
-small enough (below 128 KB) for its memory to be used again rather than given back to the system each time."""
+"""Cells worked on at a time. What formulas compute in between then stays in the processor's cache, and is small enough
+(below 128 KB) for its memory to be reused instead of returned to the system each time."""
 
 _DENSE = 2
 """Pairs of codes are counted in a table if its entries are at most this many times as many as the items."""
@@ -37,7 +37,7 @@ class Cells:
         ideal: Code of the ideal cluster of each cell.
         actual: Code of the actual cluster of each cell.
         items: Number of items in each cell.
-        cell_of: The cell of each item; empty if nobody asked for it.
+        cell_of: The cell of each item; empty if not requested.
     """
 
     true: Codes
@@ -129,7 +129,7 @@ def cross_tabulate(true: Codes, pred: Codes, *, weight: Floats | None = None, by
         true: Codes of the ideal clusters.
         pred: Codes of the actual clusters.
         weight: Weights of the items; None if each weighs 1.
-        by_item: Whether to tell for every item in which cell it is; known anyway if items have weights.
+        by_item: Whether to find the cell of every item; known anyway if items have weights.
     """
     by_item = by_item or weight is not None
     is_dense = true.size << pred.bits <= max(_DENSE * len(true.array), 1 << 12)
@@ -140,7 +140,7 @@ def cross_tabulate(true: Codes, pred: Codes, *, weight: Floats | None = None, by
 
 
 def measure_cells(metric: Metric, matrix: Confusion) -> Any:
-    """Apply a formula; what rounding carries out of the metric's range is brought back."""
+    """Apply a formula, and clip what rounding pushes out of the metric's range."""
     value = metric.formula(matrix)
     return np.clip(value, *metric.range) if metric.is_clipped else value
 

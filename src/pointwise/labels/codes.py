@@ -30,7 +30,7 @@ class Codes:
 
     Args:
         array: One code per item, from 0 up.
-        size: What all codes are less than. Not every code below it needs to occur.
+        size: An upper bound of the codes. Not every code below it needs to occur.
     """
 
     array: Integers
@@ -88,11 +88,11 @@ def _encode_array(array: NDArray[Any], name: str) -> Codes:
 
 
 def _as_integers(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """See numbers and dates as integers that are equal where they are equal."""
+    """View numbers and dates as integers that are equal where the values are."""
     if array.dtype.kind in "mM":
         return _without(np.isnat(array), array, name).view(np.int64)
     if array.dtype.kind == "f":
-        # Adding zero makes 0.0 of -0.0: they are equal, so they are the same label.
+        # Adding zero turns -0.0 into 0.0: they are equal, so they are the same label.
         return (_without(np.isnan(array), array, name).astype(np.float64) + 0.0).view(np.int64)
     return array if array.dtype.itemsize == _WIDTH else array.astype(np.int64)
 
@@ -144,7 +144,7 @@ def _encode_hashables(labels: Iterable[Any], name: str) -> Codes:
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell what stands for no value: None, what differs from itself (NaN), what will not say (pandas.NA)."""
+    """Tell what stands for no value: None, what differs from itself (NaN), or what cannot be compared (pandas.NA)."""
     if label is None:
         return True
     try:
@@ -206,7 +206,7 @@ def _encode_dictionary(column: Any) -> Codes:
 
 
 def _encode_by_hash(array: NDArray[Any]) -> Codes:
-    """Number distinct values of a fixed width, with Arrow's hash table, which reads the array where it lies."""
+    """Number distinct values of a fixed width, with Arrow's hash table, which reads the array in place."""
     import pyarrow as pa
 
     kind = pa.int64() if array.dtype.kind in "iu" else pa.binary(array.dtype.itemsize)

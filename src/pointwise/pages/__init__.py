@@ -1,5 +1,5 @@
 """Pages: what the report and the explorer share, so that both look alike.
 
-Excerpts of what a user holds come in, bounded whatever the size of the data; grids, facts and sentences written for
-people go out, with the templates and styles that draw them. Needs Jinja, but no charts.
+Excerpts of results come in, bounded whatever the size of the data; grids, facts and sentences written for people go
+out, with the templates and styles that draw them. Needs Jinja, but no charts.
 """

@@ -22,7 +22,7 @@ BINS = 20
 
 
 def costly_clusters(evaluation: Evaluation, side: str, metrics: Sequence[str]) -> MetricTable:
-    """List the ideal or actual clusters with some metrics, those that cost most first."""
+    """List the ideal or actual clusters with some metrics, the costliest first."""
     chosen = evaluation.evidence.fit(find_metrics(metrics))
     table = tabulate_clusters(evaluation.evidence, side, chosen)
     values = (column for m in chosen for column in metric_columns(m))

@@ -57,7 +57,7 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
 
 
 def name_source(source: Source) -> str:
-    """Name a source without the folders of this machine, which tell a reader elsewhere nothing."""
+    """Name a source without the folders of this machine, which mean nothing to readers elsewhere."""
     if not source.files:
         return source.name
     more = f" and {format_count(len(source.files) - 1, 'more file')}" if len(source.files) > 1 else ""

@@ -33,7 +33,7 @@ _OWN_KEYS = (IDEAL, ACTUAL, *(name_part(ACTUAL, side) for side in (BASELINE, EXP
 
 _DEFINITIONS = {
     SHARE: "share of the weight of all common items",
-    IDEAL_CLUSTERS: "how many ideal clusters the values and their intervals rest on",
+    IDEAL_CLUSTERS: "how many ideal clusters the values and their intervals are based on",
     MOVED: "items that left their actual cluster; a cluster before and one after are the same if each shares "
     "more weight with the other than with any third",
     name_part(PIECES, BASELINE): "how many actual clusters of the baseline hold its items",
@@ -47,7 +47,7 @@ _DEFINITIONS = {
                 "share of the ideal items that the actual clustering lacks",
                 "share of the weight of the ideal items that the actual clustering lacks",
                 "share of the members of touched actual clusters that the truth does not list",
-                "share of the weight of touched actual clusters that members have which the truth does not list",
+                "share of the weight of touched actual clusters that lies outside the truth",
             ),
             strict=True,
         )
@@ -73,7 +73,7 @@ class Value:
 
     text: str
     order: float | str | None = None
-    full: str = ""  # what was cut, where the text is not whole
+    full: str = ""  # the whole text, where it was cut
     aside: str = ""  # beside the value: its interval
     verdict: str = ""  # "better" or "worse", where that is clear
     href: str = ""  # what the value is made of
@@ -103,7 +103,7 @@ class Grid:
 
 
 def bounded_value(value: Any) -> Value:
-    """Write a value of any length in a bounded one."""
+    """Write a value, cut to a bounded length."""
     text = format_value(Kind.TEXT, value)
     if len(text) <= MOST_TEXT:
         return Value(text, _order(value))
@@ -117,12 +117,12 @@ def write(kind: Kind, value: Any) -> Value:
 
 def _order(value: Any) -> float | str | None:
     if value is None or value == MISSING:
-        return None  # stands at the end, however the others are sorted
+        return None  # comes last, however the others are sorted
     return float(value) if isinstance(value, (int, float)) else str(value)[:MOST_TEXT]
 
 
 def head_of(column: Column, drawing: Drawing) -> Head:
-    """Name a column, with its definition; metrics have theirs from the metric table."""
+    """Name a column, with its definition; those of metrics come from the metric table."""
     is_number = drawing.holds_numbers(column)
     if column.kind in (Kind.KEY, Kind.TEXT):
         name = column.name.replace("_", " ") if column.name in _OWN_KEYS else bounded_value(column.name).text
@@ -144,7 +144,7 @@ def define(name: str) -> str:
 def make_grid(
     name: str, caption: str, drawing: Drawing, *, is_searchable: bool = False, details: Sequence[Any] = ()
 ) -> Grid:
-    """Lay rows out as a grid, which has room for more than a terminal."""
+    """Lay rows out as a grid, which has more space than a terminal."""
     columns = [c for c in drawing.columns if c.kind is not Kind.END and (c.is_drawn or c.kind is not Kind.KEY)]
     heads = [head_of(column, drawing) for column in columns]
     opened = list(details) or [None] * len(drawing.rows)

@@ -24,7 +24,7 @@ def make_environment(package: str) -> jinja2.Environment:
 
 
 def read_asset(environment: jinja2.Environment, name: str) -> Markup:
-    """Read a style or a script, which goes out as it is."""
+    """Read a style or a script, which is sent unchanged."""
     assert environment.loader is not None  # noqa: S101  # `make_environment` gave it one
     text, _, _ = environment.loader.get_source(environment, name)
     return Markup(text)  # noqa: S704  # a file of this package

@@ -55,7 +55,7 @@ _SIMILAR = 1.25
 
 
 def without_parameters(warning: str) -> str:
-    """Leave out of a warning what speaks of parameters, which a reader of a page cannot set.
+    """Remove from a warning the sentences about parameters, which a reader of a page cannot set.
 
     Examples:
         >>> without_parameters("5% are missing. missing='singleton' counts each as alone.")

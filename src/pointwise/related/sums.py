@@ -1,4 +1,4 @@
-"""Sums over cells: all that the metrics of other families need to know.
+"""Sums over cells: all that the metrics of other families need.
 
 Cells are reduced to a handful of numbers, on any engine or in NumPy. Numbers of items become floating point
 before they are multiplied: the number of pairs of 5 billion items does not fit 64 bits.
@@ -74,7 +74,7 @@ class SideSums:
         mean_recall: Mean B-cubed recall of the cluster's items.
         squared: Squared weight.
         heaviest: Weight of the heaviest cluster.
-        sizes: How many items clusters have, each number with that of the clusters that have so many.
+        sizes: Cluster sizes, each with the number of clusters that have it.
     """
 
     clusters: int
@@ -94,7 +94,7 @@ class SideSums:
 
 @dataclass(frozen=True)
 class Lacking:
-    """Items that one of the clusterings lacks and that averages over items count nevertheless.
+    """Items that one of the clusterings lacks and that averages over items count anyway.
 
     Args:
         spurious_weight: Weight of items with an empty ideal cluster, whose precision is 0.
@@ -148,7 +148,7 @@ class Sums:
 
     @property
     def has_single_side(self) -> bool:
-        """Whether one of the clusterings is a single cluster, which tells nothing of the other."""
+        """Whether one of the clusterings is a single cluster, which tells nothing about the other."""
         return min(self.ideal.clusters, self.actual.clusters) == 1
 
 
@@ -159,7 +159,7 @@ SumsT = TypeVar("SumsT", CellSums, SideSums)
 
 
 def count_pairs(items: Any, weight: Any, squares: Any) -> dict[str, Any]:
-    """Count pairs of distinct items among some items, in the three meanings, and say what rounding can reach."""
+    """Count pairs of distinct items among some items, in the three meanings, and bound the effect of rounding."""
     return {
         "counts": items * (items - 1) * 0.5,
         "product": (weight * weight - squares) * 0.5,

@@ -68,8 +68,8 @@ class Related(MetricTable):
 def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float | None]:
     """Compute the metrics of other families from the cells; None where one is undefined.
 
-    Averages over items (B-cubed, element similarity) follow the policies as the pointwise metrics do. The others are of
-    the table of common items, in which members outside the truth have no place.
+    Averages over items (B-cubed, element similarity) follow the policies as the pointwise metrics do. The others
+    describe the common items, which do not include members outside the truth.
     """
     columns = [IDEAL, ACTUAL, ITEMS, TP, SQUARES, ACTUAL_ITEMS, ACTUAL_WEIGHT]
     cells, lacking = evidence.cells, None
@@ -91,7 +91,7 @@ def _find_lacking(evidence: Evidence) -> Lacking:
 
 
 def tabulate_related(evidence: Evidence, *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE) -> Related:
-    """List the metrics of other families, one row each; of a sampled truth those that it can estimate, with errors."""
+    """List the metrics of other families, one row each; for a sampled truth, only those it can estimate."""
     if evidence.sample.clusters is not None:
         return _tabulate_estimates(evidence, beta=beta, pairs=pairs, confidence=confidence)
     values = related_values(evidence, beta=beta, pairs=pairs)
@@ -115,7 +115,7 @@ def _tabulate_estimates(evidence: Evidence, *, beta: float, pairs: Pairs, confid
 def tabulate_related_variants(
     variants: Mapping[str, Evidence], *, beta: float, pairs: Pairs, confidence: float = CONFIDENCE
 ) -> MetricTable:
-    """List the metrics of other families, one row per variant; of a sampled truth those that it can estimate."""
+    """List the metrics of other families, one row per variant; for a sampled truth, those that it can estimate."""
     first = next(iter(variants.values()))
     if first.sample.clusters is not None:
         return _tabulate_estimated_variants(variants, beta=beta, pairs=pairs, confidence=confidence)

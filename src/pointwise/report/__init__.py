@@ -1,6 +1,6 @@
 """The report: one HTML file about an evaluation, a comparison or a diff.
 
-It loads nothing and its size is bounded: aggregates and the top of each list are in the page, with the totals said.
+It loads nothing and its size is bounded: aggregates and the top of each list are in the page, with the totals.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _SHORT = 12
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """What a comparison says of one metric."""
+    """What a comparison says about one metric."""
 
     metric: str
     word: str  # as `judge` says
@@ -93,7 +93,7 @@ class ComparisonPage:
     level: str  # of the p-values of clear differences
     warnings: list[str]
     summary: str
-    basis: str  # what the values and their intervals are of
+    basis: str  # what the values and their intervals describe
     verdicts: list[MetricVerdict]
     overall: Grid
     differences: Grid | None
@@ -140,7 +140,7 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
 
 
 def _variant_charts(comparison: Comparison) -> Iterator[Any]:
-    """Draw how many variants lie to one another; two say it all in the verdicts."""
+    """Draw how several variants relate to each other; for two, the verdicts suffice."""
     number = len(comparison.variants)
     if number > _FEW:
         yield charts.history(comparison)
@@ -205,12 +205,12 @@ def _summary(verdicts: Sequence[MetricVerdict], experiment: str, baseline: str) 
 
 
 def _basis(comparison: Comparison, experiment: str) -> str:
-    """Say what the values are of, and under which assumption the intervals hold."""
+    """Say what the values describe, and under which assumption the intervals hold."""
     overall, sample = comparison[experiment].overall, comparison.sample
     if sample.words:
         return f"The values are {sample.words}."
     if not overall.has_intervals:
-        return "The truth is complete, so that every difference is real." if sample.is_complete else ""
+        return "The truth is complete, so every difference is real." if sample.is_complete else ""
     return f"The intervals take the truth as ideal clusters that were drawn uniformly from all{overall.exception}."
 
 

@@ -114,7 +114,7 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
         rows = [m for m in mistakes if (m.kind == "under-merge") == (rate == "under_merge_rate")]
         columns = [
             Head("what happened"),
-            Head("cost", f"how much of the {rate} would go away with this mistake", is_number=True),
+            Head("cost", f"how much of the {rate} this mistake makes up", is_number=True),
             Head("of the rate", f"the cost as a share of the {rate}", is_number=True),
         ]
         values = [
@@ -194,7 +194,7 @@ _SHORT = 12
 
 
 def _attributes(evaluation: Evaluation) -> list[str]:
-    """Choose what to show of example items: what was asked for, or the first columns."""
+    """Choose which columns of example items to show: those requested, or the first ones."""
     shown = evaluation.shown
     return list(shown.columns) if shown.is_asked else list(evaluation.evidence.slice_schema)[:MOST_ATTRIBUTES]
 
@@ -216,7 +216,7 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
         for row in rows
     ]
     shown = f"{len(rows):,} of {total:,}" if total > len(rows) else f"all {total:,}"
-    note = f"{shown} {kind} clusters, those that cost most first. Open a row to see the cells of the cluster."
+    note = f"{shown} {kind} clusters, the costliest first. Open a row to see the cells of the cluster."
     title = f"{kind.capitalize()} clusters"
     drawing = Drawing(title, table.describe(), rows, note)
     return make_grid(f"{kind}-clusters", title, drawing, is_searchable=True, details=details)

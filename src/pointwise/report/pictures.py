@@ -44,7 +44,7 @@ def draw_chart(chart: Any, numbers: Iterator[int]) -> Picture:
     """
     specification = chart.to_dict(validate=False)  # the tests validate every chart
     description = specification.get("description", "")
-    # What a file says is parsed and written anew, so that nothing but well-formed SVG gets into the page.
+    # The drawing is parsed and written again, so that only well-formed SVG gets into the page.
     root = ET.fromstring(vl_convert.vegalite_to_svg(specification))  # noqa: S314  # our own drawing
     _fit_page(root, description, prefix=f"p{next(numbers)}-")
     ET.register_namespace("", _SVG)
@@ -65,7 +65,7 @@ def _fit_page(root: ET.Element, description: str, *, prefix: str) -> None:
 
 
 def _add_tip(element: ET.Element) -> None:
-    """Say what a mark stands for when it is pointed at."""
+    """Say what a mark stands for on hover."""
     said = element.attrib.pop("aria-label", None) if element.get("role") == "graphics-symbol" else None
     if said and element.get("aria-roledescription") not in ("axis", "legend"):
         title = ET.Element(f"{{{_SVG}}}title")

@@ -30,7 +30,7 @@ def render(template: str, page: Any) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Write a content security policy that lets in this style and this script only."""
+    """Write a content security policy that allows only this style and this script."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"

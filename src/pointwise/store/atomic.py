@@ -1,9 +1,9 @@
-"""Folders that appear whole or not at all.
+"""Folders that appear complete or not at all.
 
 A folder is filled in a workspace: a hidden folder beside its place, which only this user can read. The workspace holds
-a marker that this process keeps locked as long as it lives, so that a workspace without a living owner is known for
-what it is, whatever its name. What the new folder replaces is looked at before the work, at the swap and after it, and
-is removed only if the caller knows all that it holds.
+a marker that this process keeps locked as long as it lives, so that an abandoned workspace can be recognised, whatever
+its name. What the new folder replaces is checked before the work, at the swap and after it, and is removed only if the
+caller recognises everything in it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ReplaceCheck = Callable[[Path], None]
 """Raises a PointwiseError if what is at a path must not be replaced."""
 
 Remove = Callable[[Path], None]
-"""Removes what a check has allowed to replace, and leaves everything else."""
+"""Removes what a check has allowed to be replaced, and leaves everything else."""
 
 _PREFIX = ".pointwise-"
 _MARKER = "pointwise-unfinished.json"
-_COMPLETE = "complete"  # from here on a workspace holds whole folders, of which one may be somebody else's
+_COMPLETE = "complete"  # from here on a workspace holds complete folders, one of which may be somebody else's
 _NEW, _OLD = "new", "old"
-_PATIENCE = 5.0  # seconds to wait for a living process that stands between two renames
+_PATIENCE = 5.0  # seconds to wait for a running process that is between two renames
 
 _IS_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
@@ -47,7 +47,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 @contextmanager
 def whole_folder(path: Path, *, check: ReplaceCheck, remove: Remove) -> Iterator[Path]:
-    """Give an empty folder to fill, and put it in place when the filling went well.
+    """Provide an empty folder to fill, and put it in place if filling succeeds.
 
     Args:
         path: The place. If it is a link, the place is what it leads to.
@@ -101,7 +101,7 @@ def _claim(place: Path) -> tuple[Path, int]:
 
 
 def _try_lock(handle: int) -> bool:
-    """Mark a file as in use; the system takes the mark away when this process ends, however it ends."""
+    """Mark a file as in use; the system removes the mark when this process ends, however it ends."""
     try:
         if sys.platform == "win32":  # pragma: no cover
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -113,7 +113,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def _clear(space: Path, remove: Remove) -> None:
-    """Empty a workspace. What is left when somebody else's files got into it stays where it is."""
+    """Empty a workspace. If somebody else's files got into it, these stay."""
     if (space / _COMPLETE).exists():
         for folder in (space / _NEW, space / _OLD):
             if os.path.lexists(folder):
@@ -126,7 +126,7 @@ def _clear(space: Path, remove: Remove) -> None:
 
 
 def recover(place: Path, remove: Remove) -> None:
-    """Finish what a process that died has begun at a place: complete its swap, and remove its workspace."""
+    """Finish what a dead process began at a place: complete its swap, and remove its workspace."""
     _remove_empty_workspaces(place.parent)
     for space, intended in list(_workspaces(place.parent)):
         if intended == place:
@@ -140,7 +140,7 @@ def has_workspace(names: Iterable[str]) -> bool:
 
 
 def recover_inside(folder: Path, remove: Remove) -> None:
-    """Finish what processes that died have begun anywhere directly inside a folder."""
+    """Finish what dead processes began anywhere directly inside a folder."""
     _remove_empty_workspaces(folder)
     for _, place in list(_workspaces(folder)):
         recover(place, remove)
@@ -163,12 +163,12 @@ def _named_like_workspaces(folder: Path) -> list[Path]:
 
 
 def _remove_empty_workspaces(folder: Path) -> None:
-    """Remove the workspaces of processes that died before their marker said anything. They hold nothing to lose."""
+    """Remove the workspaces of processes that died before writing their marker. They hold nothing of value."""
     for space in _named_like_workspaces(folder):
         with suppress(OSError):
             if [f.name for f in space.iterdir()] == [_MARKER]:
                 _remove_silent_marker(space / _MARKER)
-            space.rmdir()  # which refuses if there is anything in it
+            space.rmdir()  # which fails if there is anything in it
 
 
 def _remove_silent_marker(path: Path) -> None:
@@ -225,7 +225,7 @@ def _put_in_place(space: Path, place: Path, check: ReplaceCheck) -> None:
     (space / _COMPLETE).touch()
     _flush(space)
     try:
-        (space / _NEW).rename(place)  # which refuses to replace a folder that holds something
+        (space / _NEW).rename(place)  # which fails to replace a folder that is not empty
     except OSError as error:
         if error.errno not in _IS_TAKEN:
             raise
@@ -241,7 +241,7 @@ def _check_again(check: ReplaceCheck, found: Path, place: Path) -> None:
 
 
 def _swap(space: Path, place: Path, check: ReplaceCheck) -> None:
-    """Let the new folder and what is at its place change places, unless that turns out to be something else."""
+    """Swap the new folder with what is at its place, unless that turns out to be something else."""
     new = space / _NEW
     try:
         exchange(new, place)

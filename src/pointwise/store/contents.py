@@ -22,7 +22,7 @@ from pointwise.store.manifest import (
     translated_errors,
 )
 
-_ATTEMPTS = 50  # to read a folder that somebody replaces again and again
+_ATTEMPTS = 50  # to read a folder that is replaced repeatedly
 _EXAMPLES = 3
 
 M = TypeVar("M", bound=Manifest)
@@ -101,9 +101,9 @@ def _compare(file: OpenFile, name: str, facts: StoredFile, *, verify: bool) -> N
 
 
 def steadily(folder: Path, kind: FolderKind, read: Callable[[], T]) -> T:
-    """Read something from a stored folder, again if it was replaced meanwhile, so that it is of one version.
+    """Read something from a stored folder, again if it was replaced meanwhile, so that it is from one version.
 
-    A folder is replaced as a whole, so that its manifest stays the same file as long as all others do.
+    A folder is replaced as a whole, so its manifest stays the same file as long as all others do.
     """
     for _ in range(_ATTEMPTS):
         before = identity_of(folder / kind.file)
@@ -115,11 +115,11 @@ def steadily(folder: Path, kind: FolderKind, read: Callable[[], T]) -> T:
         else:
             if before == identity_of(folder / kind.file):
                 return found
-    raise RunError(f"The {kind.noun} {str(folder)!r} is being replaced again and again. Try again later.")
+    raise RunError(f"The {kind.noun} {str(folder)!r} keeps being replaced. Try again later.")
 
 
 def describe_table(folder: Path, name: str) -> dict[str, StoredFile]:
-    """Note size, rows and checksum of the files of a table, and remove what an engine has put beside them."""
+    """Record size, rows and checksum of the files of a table, and remove what an engine left beside them."""
     path = folder / f"{name}.parquet"
     inside = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for other in (file for file in inside if file.suffix != ".parquet"):
@@ -129,7 +129,7 @@ def describe_table(folder: Path, name: str) -> dict[str, StoredFile]:
 
 
 def describe_file(path: Path, *, rows: int | None = None) -> StoredFile:
-    """Note size and checksum of a file."""
+    """Record size and checksum of a file."""
     with opened(path) as file:
         return StoredFile(file.size, file.checksum(), rows)
 

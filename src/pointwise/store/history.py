@@ -30,7 +30,7 @@ _OTHERS = {
     ),
     "diffs": tuple(Column(name, Kind.COUNT) for name in ("baseline_only", "experiment_only")),
 }
-"""What is told beside the metrics, by what is listed."""
+"""Columns beside the metrics, by what is listed."""
 
 
 HistoryOf = Literal["runs", "diffs"]
@@ -40,7 +40,7 @@ HistoryOf = Literal["runs", "diffs"]
 def history(path: str | os.PathLike[str], *, of: HistoryOf = "runs", engine: Engine | str | None = None) -> MetricTable:
     """List all runs below a folder in the order of their creation, with overall metrics and coverage.
 
-    The runs inside of a stored comparison are parts of it and not listed.
+    The runs inside a stored comparison are part of it and not listed.
 
     The column `problem` says what is wrong with a run that cannot be loaded; its other columns are empty.
 
@@ -96,7 +96,7 @@ def stored_below(top: Path) -> Iterator[tuple[Path, FolderKind]]:
     """
 
     def refuse(error: OSError) -> None:
-        if Path(error.filename) == top:  # of folders further down, those that can be read are listed
+        if Path(error.filename) == top:  # folders further down that cannot be read are skipped
             raise RunError(f"The folder {str(top)!r} cannot be read: {say_why(error)}.") from error
 
     for folder, inside, files in os.walk(top, onerror=refuse):
@@ -105,7 +105,7 @@ def stored_below(top: Path) -> Iterator[tuple[Path, FolderKind]]:
             inside[:] = [path.name for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
         inside[:] = [name for name in inside if not name.startswith(".")]
         found = next((known for known in KINDS if known.file in files), None)
-        if found is not None:  # what lies inside are its parts
+        if found is not None:  # what is inside is part of it
             inside.clear()
             yield Path(folder), found
 

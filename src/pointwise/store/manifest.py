@@ -41,7 +41,7 @@ class StoredFile:
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse facts that no file has."""
+        """Refuse facts that no file can have."""
         if self.bytes < 0 or (self.rows or 0) < 0 or not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ShapeError("the facts of a file", "its size, rows and checksum")
 
@@ -80,7 +80,7 @@ class Manifest:
     created: str
 
     def __post_init__(self) -> None:
-        """Refuse a time that is not one."""
+        """Refuse an invalid time."""
         try:
             dt.datetime.fromisoformat(self.created)
         except ValueError:
@@ -99,7 +99,7 @@ class Manifest:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceManifest(Manifest):
-    """What the manifests say that belong to items and cells of two clusterings.
+    """What the manifests of items and cells of two clusterings say.
 
     Args:
         inputs: The tables that were read, by role.
@@ -109,7 +109,7 @@ class EvidenceManifest(Manifest):
         overall: The metrics of all items together, with their number and weight.
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
         tables: The files of every table. A table is one file or a folder of parts.
-        sampled: What the values are estimated from; empty where they are those of the truth itself.
+        sampled: What the values are estimated from; empty where they describe the truth itself.
     """
 
     inputs: dict[str, StoredInput]
@@ -250,14 +250,14 @@ M = TypeVar("M", bound=Manifest)
 
 @dataclass(frozen=True)
 class FolderKind:
-    """A kind of stored folder: how it is called, where its manifest is, and how to look at it."""
+    """A kind of stored folder: its name, its manifest, and how to load it."""
 
     manifest: type[Manifest]
     how_to_load: str
 
     @property
     def noun(self) -> str:
-        """What to call it."""
+        """Its name in messages."""
         return self.manifest.kind
 
     @property
@@ -290,7 +290,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 
 def _check_coverage(numbers: Mapping[str, int | float | None]) -> None:
-    """Refuse numbers that are not those of a coverage."""
+    """Refuse numbers that cannot be a coverage."""
     hints = get_type_hints(Coverage)
     shapes = {f.name: hints[f.name] for f in fields(Coverage) if f.compare} | {"actual_clusters": int}
     for name, shape in shapes.items():
@@ -311,17 +311,17 @@ def _time(time: dt.datetime) -> str:
 
 
 def describe_input(path: Path) -> InputFile:
-    """Note path, size and modification time of an input file."""
+    """Record path, size and modification time of an input file."""
     stat = path.stat()
     name = str(path.absolute()).encode(errors="backslashreplace").decode()  # what is not Unicode cannot be JSON
     return InputFile(name, stat.st_size, _time(dt.datetime.fromtimestamp(stat.st_mtime, dt.UTC)))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, sealed with a checksum of all that it says."""
+    """Write the manifest, sealed with a checksum of its content."""
     facts = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
     if isinstance(manifest, EvidenceManifest):
-        del facts["options"]["slices"]  # which stand in `slices`, as text
+        del facts["options"]["slices"]  # which are in `slices`, as text
     content = json.loads(json.dumps(facts, default=_plain, allow_nan=False))
     text = json.dumps(content | {_SEAL: seal(content)}, indent=2, ensure_ascii=False)
     (folder / f"{manifest.kind}.json").write_text(text + "\n", encoding="utf-8")
@@ -333,7 +333,7 @@ def _plain(value: Any) -> Any:
 
 
 def seal(content: Mapping[str, Any]) -> str:
-    """Compute the checksum of what a manifest says, however it is laid out."""
+    """Compute the checksum of a manifest's content, whatever its formatting."""
     said = {name: value for name, value in content.items() if name != _SEAL}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -408,7 +408,7 @@ def _check_kind(folder: Path, wanted: FolderKind) -> None:
         )
 
 
-_LONGEST_PATH = 1_000  # one that was cut could not be copied
+_LONGEST_PATH = 1_000  # a shortened one could not be copied
 
 
 def _runs_inside(folder: Path) -> str:

@@ -16,7 +16,7 @@ from pointwise.store.manifest import RUN, FolderKind, kind_of, read_manifest
 
 
 def find_place(path: str | os.PathLike[str]) -> Path:
-    """Return the folder that a path means, after finishing what a process that died has begun there.
+    """Return the folder that a path means, after finishing what a dead process began there.
 
     Raises:
         UsageError: No folder can have that path.
@@ -80,7 +80,7 @@ def _is_free(place: Path) -> bool:
 
 @contextmanager
 def stored_folder(path: str | os.PathLike[str], kind: FolderKind, *, overwrite: bool) -> Iterator[Path]:
-    """Give a folder to fill, which appears at its place when it is complete.
+    """Provide a folder to fill, which appears at its place when it is complete.
 
     Raises:
         RunError: There is something that must not be replaced, or the folder cannot be written.

@@ -136,7 +136,7 @@ class Established(Protocol):
 
 
 def write_evidence(found: Established, folder: Path, *, keep: Sequence[str] = ()) -> dict[str, Any]:
-    """Write what was established into a folder; return what its manifest says of that.
+    """Write what was established into a folder; return what its manifest says about it.
 
     Args:
         found: What to write.
@@ -192,7 +192,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, str]:
-    """Name the slice columns so that none is called like a metric or another column of the file."""
+    """Name the slice columns so that none clashes with a metric or another column of the file."""
     columns = [given_name(c) for c in items.collect_schema().names() if c not in _ITEMS]
     taken = {*_ITEMS, *_CONFUSION, FP, FN, *(m.name.lower() for m in item_metrics(metrics))}
     names = {}
@@ -204,7 +204,7 @@ def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, s
 
 def _tables(evaluation: Established, items: nw.LazyFrame, names: Mapping[str, str]) -> dict[str, nw.LazyFrame]:
     evidence, metrics = evaluation.evidence, evaluation.metrics
-    # The metrics are computed after the join, which has the less to hold in memory.
+    # The metrics are computed after the join, which then needs less memory.
     joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
     matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
     values = (TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
@@ -249,7 +249,7 @@ def read_later(manifest: EvidenceManifest) -> list[str]:
 
 
 def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
-    """Have an engine read the items and cells of a run, as they are now and whatever becomes of the folder."""
+    """Have an engine read the items and cells of a run as they are now, even if the folder is replaced later."""
     names = run.manifest.slice_columns
     cells = _read(run, "cells", _CELLS, engine)
     stored = {c: c for c in _ITEMS} | {inside(name): column for name, column in names.items()}
@@ -259,7 +259,7 @@ def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
 
 
 def read_sample(run: OpenFolder[E], engine: Engine) -> Sample:
-    """Have an engine read what a run knows of how its truth was drawn."""
+    """Have an engine read what a run knows about how its truth was drawn."""
     options = run.manifest.options
     has_spurious = options.outside == "spurious"
     sample = Sample(options.outside != "ignore", behind=run.manifest.sampled, has_spurious=has_spurious)

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 _LARGEST = 2**63  # of the integers that tables hold
 
 _LARGEST_FLOAT = math.nextafter(math.inf, 0)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which JSON can write, and nothing else can
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which only JSON can write
 
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 

@@ -1,4 +1,4 @@
-"""The forest: as few links as keep the components at every threshold, and these components."""
+"""The forest: the fewest links with the same components at every threshold, and these components."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Forest:
         left: One node of each link in the forest.
         right: The other node.
         score: Score of each link in the forest.
-        scores: Scores of all links, also those that the forest does without; strongest first.
+        scores: Scores of all links, including those outside the forest; strongest first.
     """
 
     size: int
@@ -39,7 +39,7 @@ class Forest:
     def sweep(self, thresholds: Sequence[float]) -> Iterator[tuple[float, Nodes, int]]:
         """Yield every threshold with the components of its links, one number per node, and how many there are.
 
-        From one threshold to the next only the links between them are looked at, and only components, no nodes.
+        From one threshold to the next, only the links between them are added, to components instead of nodes.
 
         Args:
             thresholds: Greatest first.
@@ -59,14 +59,14 @@ def count_reaching(scores: Floats, threshold: float) -> int:
 
 
 def grow_forest(graph: Graph) -> Forest:
-    """Keep the links that join what no stronger links join."""
+    """Keep the links that join what stronger links do not."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     scores = np.zeros(len(graph.left)) if graph.score is None else graph.score
     order = np.argsort(-scores, kind="stable")
     left, right, scores = graph.left[order], graph.right[order], scores[order]
-    # Ranks rather than scores: a link of length zero would be none, and equal differences must stay equal.
+    # Ranks rather than scores: a link of length zero would be dropped, and equal differences must stay equal.
     rank = np.arange(1, len(order) + 1, dtype=np.float64)
     links = coo_array((rank, (left, right)), shape=(graph.size, graph.size))
     links.has_canonical_format = True  # else the ranks of a pair that is listed twice would be added up

@@ -1,6 +1,6 @@
-"""Scores: what every threshold's clusters come to, summed over ideal clusters in NumPy.
+"""Scores: the metrics of every threshold's clusters, summed over ideal clusters in NumPy.
 
-The sums are those that `lift_varied` makes values and intervals of, so that both come from the same formulas as in an
+The sums are what `lift_varied` turns into values and intervals, so both come from the same formulas as in an
 evaluation. Only the summing is written again here: an engine would take many times as long for a hundred thresholds.
 """
 
@@ -46,7 +46,7 @@ class Truth:
     Args:
         ideal: Ideal cluster of each common item; all codes occur.
         node: The common items' numbers among those of the links; ideal items without any come after these.
-        present: Which common items the links know.
+        present: Which common items are in the links.
         weight: Weight of each common item; None if each weighs 1.
         outside: Numbers of the other items of the links, and of the spurious ones.
         outside_weight: Their weights, if these are known or each is 1; None if they do not count as wrong.
@@ -149,7 +149,7 @@ class _SweptCells(Cells):
         if self.is_solid is not None:
             solid = self.is_solid[part]
             matrix = replace(matrix, tp=matrix.tp * solid, tn=matrix.tn - matrix.tp * ~solid)
-        tn = np.maximum(matrix.tn, 0.0)  # a population may have been given too small
+        tn = np.maximum(matrix.tn, 0.0)  # the given population may be too small
         return Confusion(matrix.tp, matrix.ideal, matrix.actual, matrix.ideal + matrix.fp + tn, tn, ARRAYS)
 
     def confusion(self, part: slice) -> Confusion:
@@ -164,7 +164,7 @@ class _SweptCells(Cells):
 
 
 def score_clusters(truth: Truth, labels: Nodes, metrics: Sequence[Metric]) -> Row:
-    """Sum what the clusters at one threshold come to.
+    """Sum the metrics of the clusters at one threshold.
 
     Args:
         truth: What does not depend on the threshold.
@@ -244,7 +244,7 @@ def _by_ideal_cluster(cells: Cells, parts: Sequence[Metric]) -> dict[str, Floats
 
 
 def _influence(metric: Metric, sums: dict[str, Floats], totals: Row) -> Floats:
-    """Say how much leaving out each ideal cluster would move a metric; NaN where nothing would be left."""
+    """Return how much leaving out each ideal cluster would move a metric; NaN where nothing would be left."""
     weight, total = sums[defined_weight(metric)], totals[defined_weight(metric)]
     others = total - weight
     is_known = (weight > 0) & (others > 0)

@@ -80,12 +80,12 @@ def sweep(
 ) -> Sweep:
     """Evaluate the clusters that scored links make at many thresholds, against one ground truth.
 
-    Every row is what `evaluate` says of the clusters that `cluster_links` makes at that threshold.
+    Every row is what `evaluate` gives for the clusters that `cluster_links` makes at that threshold.
 
     Args:
         ideal: The ground truth clustering, of any kind that `evaluate` takes.
         links: Pairs of items with a score, as `cluster_links` takes them.
-        left: Column, or columns together, with the one item of a link.
+        left: Column, or columns together, with one item of a link.
         right: The same for the other item.
         score: Column with the score; by default `score`, or what the tool calls it that wrote the links.
         items: Items without any link, each a cluster of its own.
@@ -171,7 +171,7 @@ def choose_thresholds(given: int | Sequence[float], forest: Forest) -> list[floa
     if wanted < 1 and (isinstance(given, str) or not isinstance(given, Iterable)):
         raise UsageError(f"thresholds={short(given)} is neither a number of thresholds nor a list of them.")
     if wanted:
-        number = min(wanted, len(forest.score) + 2)  # more than there are scores mean all of them
+        number = min(wanted, len(forest.score) + 2)  # if more are wanted than there are scores, all of them
         shares = np.linspace(0, 1, number) if number > 1 else [0.5]
         found = np.quantile(forest.score, shares, method="inverted_cdf") if len(forest.score) else [0.0]
         return np.unique(found)[::-1].tolist()  # type: ignore[no-any-return]
@@ -336,7 +336,7 @@ class Choice:
     metrics: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Say the threshold and what it comes to."""
+        """Write the threshold and its metrics."""
         told = (f"{name} {format_metric(self.values[name])}" for name in self.metrics if self.values[name] is not None)
         return f"Threshold {self.threshold:.10g}: {', '.join(told)}"
 
@@ -349,7 +349,7 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Result):
-    """The metrics of the clusters that links make at every threshold. `sweep` makes it.
+    """The metrics of the clusters that links make at every threshold. Made by `sweep`.
 
     Args:
         table: One row per threshold.
@@ -369,7 +369,7 @@ class Sweep(Result):
     linked: Linked
 
     def best(self, metric: str | Metric = "f1", **least: float) -> Choice:
-        """Choose the threshold with the best value of a metric; of equally good ones the greatest.
+        """Choose the threshold with the best value of a metric; among ties, the greatest.
 
         Args:
             metric: One of the metrics of the sweep.
@@ -403,9 +403,7 @@ class Sweep(Result):
         names = [m.name for m in self.metrics]
         if metric not in names:
             find_metric(metric)
-            raise NotFoundError(
-                f"{metric!r} was not computed; there are {listed(names)}. Ask for it with metrics=[...]."
-            )
+            raise NotFoundError(f"{metric!r} was not computed; there are {listed(names)}. Add it with metrics=[...].")
         if find_metric(metric).better is None:
             raise UsageError(f"{metric!r} has no direction, so no threshold is the best by it.")
         return metric
@@ -414,7 +412,7 @@ class Sweep(Result):
         return -value if find_metric(metric).better == "lower" else value
 
     def evaluation(self, threshold: float) -> Evaluation:
-        """Evaluate the clusters at one threshold, also one that is not in the table, to ask everything of it."""
+        """Evaluate the clusters at one threshold, even one that is not in the table, to look at it in detail."""
         return self.linked.evaluate(check_threshold(threshold))
 
     def clusters(self, threshold: float) -> pa.Table:
@@ -451,7 +449,7 @@ class Sweep(Result):
         return self.table.to_arrow()
 
     def close(self) -> None:
-        """Let go of what the engine holds."""
+        """Release what the engine holds."""
         self.linked.engine.close()
 
     def __enter__(self) -> Self:
