@@ -25,7 +25,7 @@ RELATED = """
 ## Metrics of other families
 
 `evaluation.related()` computes these from the same cells, to compare with other tools
-([coming from scikit-learn](coming-from-scikit-learn.md)). Except for those of B-cubed, they are not averages over items.
+([coming from scikit-learn](coming-from-scikit-learn.md)). Only those of B-cubed are averages over items.
 """
 
 
