@@ -145,7 +145,7 @@ def test_a_stored_run_keeps_how_it_was_read(tmp_path):
     [
         ({"layout": "splnk"}, UsageError, "layout='splnk' is not one of 'splink', 'dedupe'"),
         ({"layout": {"actual": "splnk"}}, UsageError, "is not one of"),
-        ({"layout": {"links": "splink"}}, UsageError, "says something about 'links'"),
+        ({"layout": {"links": "splink"}}, UsageError, "names 'links'"),
         ({"layout": "zingg"}, MissingColumnError, "is not in the layout 'zingg', which has 'z_cluster'"),
         ({"layout": "recordlinkage"}, UsageError, "Give them as pw.Links"),
         ({"layout": {"ideal": "splink"}}, MissingColumnError, "ideal clustering .* 'unique_id', 'cluster_id' or"),
