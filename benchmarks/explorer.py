@@ -1,9 +1,10 @@
 """The explorer: how long its pages take, with and without sorted copies, and how much memory it uses.
 
-    python benchmarks/explorer.py [--items 100e6] [--looks 20] [--folder DIR]
+    python benchmarks/explorer.py [--items 100e6] [--looks 20] [--seconds 10] [--folder DIR]
 
 Starts `pointwise explore` over a run and asks for every kind of page as JSON, each for several items or clusters that
-were not asked for before. Prints p50 and p95 and writes them to `benchmarks/results/explorer.*`.
+were not asked for before, as often as there is time for. Prints p50 and p95 with the number of looks, and writes them
+to `benchmarks/results/explorer.*`.
 """
 
 from __future__ import annotations
@@ -30,19 +31,34 @@ START = "from pointwise.cli import main; main()"
 RUN = "/run/run"
 
 
+def columns(items: int) -> tuple[str, str]:
+    """Write as SQL what the n-th item is called, and which actual cluster it is in: every tenth one was moved."""
+    moved = f"CASE WHEN hash(n) % 10 = 0 THEN hash(n + 7) % {max(1, items // 10)} ELSE n // 10 END"
+    return "'item-' || hash(n)", f"({moved})::BIGINT"
+
+
 def generate(folder: Path, items: int) -> None:
-    """Write a truth and a clustering of ten items to a cluster, every tenth item moved, and a name for each item."""
+    """Write a truth and a clustering of ten items to a cluster, and a name for each item."""
+    item, cluster = columns(items)
     with closing(connect(folder / "spill")) as connection:
-        moved = f"CASE WHEN hash(n) % 10 = 0 THEN hash(n + 7) % {max(1, items // 10)} ELSE n // 10 END"
-        item = "'item-' || hash(n)"
         tables = {
             "truth": f"SELECT {item} AS item, n // 10 AS cluster",
-            "clusters": f"SELECT {item} AS item, ({moved})::BIGINT AS cluster",
+            "clusters": f"SELECT {item} AS item, {cluster} AS cluster",
             "known": f"SELECT {item} AS item, 'name ' || (n // 10) AS name, n % 50 AS country",
         }
         for name, query in tables.items():
             path = folder / f"{name}.parquet"
             connection.execute(f"COPY ({query} FROM range({items}) t(n)) TO '{path}' (FORMAT parquet)")
+
+
+def draw(looks: int, items: int) -> list[tuple[str, int]]:
+    """Draw some items, each with its actual cluster, without reading any table."""
+    dice = random.Random(0)
+    item, cluster = columns(items)
+    with closing(connect()) as connection:
+        numbers = [dice.randrange(items) for _ in range(looks)]
+        rows = connection.execute(f"SELECT {item}, {cluster} FROM (SELECT unnest(?::BIGINT[]) AS n)", [numbers])
+        return [(str(row[0]), int(row[1])) for row in rows.fetchall()]
 
 
 def store(folder: Path) -> None:
@@ -86,10 +102,7 @@ def ask(host: str, path: str, cookie: str = "") -> http.client.HTTPResponse:
 
 def pages(look: Callable[[str], dict[str, Any]], looks: int, items: int) -> dict[str, list[str]]:
     """List the addresses to ask for, by kind of page: ids differ, so that no answer is known already."""
-    dice, found = random.Random(0), []
-    while len(found) < looks:
-        clusters = look(f"{RUN}/cluster/ideal/{dice.randrange(max(1, items // 10))}.json")["rows"]
-        found.append((clusters[0]["item"], clusters[0]["actual_cluster"]))
+    found = draw(looks, items)
     deep = look(f"{RUN}/clusters/ideal.json?" + urlencode({"sort": "recall"}))["rows"][-1]
     conditions = [f"items >= {n % 5} and recall < {1 - n / 1000:g}" for n in range(looks)]
     places = [json.dumps([deep["recall"] + n / 1000, deep["ideal_cluster"]]) for n in range(looks)]
@@ -109,16 +122,24 @@ def pages(look: Callable[[str], dict[str, Any]], looks: int, items: int) -> dict
     }
 
 
-def measure(folder: Path, looks: int, items: int, *options: str) -> tuple[dict[str, list[float]], float]:
-    """Time all pages; return the seconds by kind of page, and the peak of the server's memory in GB."""
+def measure(
+    folder: Path, looks: int, seconds: float, items: int, *options: str
+) -> tuple[dict[str, list[float]], float]:
+    """Time all pages; return the seconds by kind of page, and the peak of the server's memory in GB.
+
+    A kind of page is looked at until there were so many looks, or until its time is up.
+    """
     with explorer(folder, *options) as (look, process):
         times: dict[str, list[float]] = {}
         for kind, addresses in pages(look, looks, items).items():
+            end = time.perf_counter() + seconds
             for address in addresses:
                 start = time.perf_counter()
                 look(address)
                 times.setdefault(kind, []).append(time.perf_counter() - start)
-            say(f"{kind}: {statistics.median(times[kind]):.3f} s")
+                if time.perf_counter() > end:
+                    break
+            say(f"{kind}: {statistics.median(times[kind]):.3f} s in {len(times[kind])} looks")
         status = Path(f"/proc/{process}/status")
         peak = int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 / 1e9 if status.exists() else float("nan")
     return times, peak
@@ -135,6 +156,7 @@ def main() -> None:
     parser = arguments(__doc__ or "")
     parser.add_argument("--items", type=count, default=100_000_000, help="how many items the run has")
     parser.add_argument("--looks", type=int, default=20, help="how often to ask for a page of a kind")
+    parser.add_argument("--seconds", type=float, default=10, help="how long to look at pages of a kind at most")
     parser.add_argument("--attributes", action="store_true", help="show records from a table of all items too")
     parser.add_argument("--folder", type=Path, help="where to put the data; by default a temporary folder")
     options = parser.parse_args()
@@ -144,16 +166,18 @@ def main() -> None:
         generate(folder, options.items)
         store(folder)
         known = ("--attributes", str(folder / "known.parquet")) if options.attributes else ()
-        plain, memory = measure(folder, options.looks, options.items, *known)
+        plain, memory = measure(folder, options.looks, options.seconds, options.items, *known)
         start = time.perf_counter()
-        prepared, more = measure(folder, options.looks, options.items, "--prepare", *known)
+        prepared, more = measure(folder, options.looks, options.seconds, options.items, "--prepare", *known)
         say(f"With preparing: {time.perf_counter() - start:.1f} s in all.")
         shutil.rmtree(folder / "runs")
     rows = [
         {
             "page": kind,
+            "looks": len(plain[kind]),
             "p50 ms": 1000 * statistics.median(plain[kind]),
             "p95 ms": 1000 * percentile(plain[kind], 0.95),
+            "prepared looks": len(prepared[kind]),
             "prepared p50 ms": 1000 * statistics.median(prepared[kind]),
             "prepared p95 ms": 1000 * percentile(prepared[kind], 0.95),
         }

@@ -7,14 +7,16 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -70,9 +72,24 @@ class Browser:
         self.chrome.get_log("performance")
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        self.resize(width, height)
+        self.chrome.get(page if isinstance(page, str) else page.as_uri())
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Make the window another size, without opening the page anew."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.chrome.get(page if isinstance(page, str) else page.as_uri())
+
+    def wait(self, find: Callable[[], Any]) -> Any:
+        """Return what a function finds, once it finds something."""
+
+        def look(_: Any) -> Any:
+            try:
+                return find()
+            except (NoSuchElementException, StaleElementReferenceException):
+                return None  # while one page or question follows another
+
+        return WebDriverWait(self.chrome, _PATIENCE, 0.05).until(look)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page."""

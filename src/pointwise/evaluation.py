@@ -27,7 +27,7 @@ from pointwise.answers.slices import say_what_to_slice_by
 from pointwise.answers.tables import MetricTable, Overall
 from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.common import find_common_items
-from pointwise.core.coverage import Coverage, Scope, coverage_of, says_more
+from pointwise.core.coverage import Coverage, KnownScope, Scope, says_more
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.metrics import Metric, MetricChoice, find_metric, find_metrics
 from pointwise.core.sample import Sample
@@ -56,6 +56,7 @@ from pointwise.store.runs import (
     open_run,
     read_evidence,
     read_options,
+    read_scope,
     read_sources,
     save,
 )
@@ -275,7 +276,7 @@ class Evaluation:
         metrics: What the tables show.
         options: How the inputs were read.
         sources: The tables that were read, by role.
-        scope: What coverage is computed from, or coverage itself where it is known.
+        scope: What coverage is computed from, or coverage itself where it is known, and the items that are left out.
         shows_intervals: Whether the overall metrics and the slices show intervals.
         confidence: How often the intervals should contain the true value.
 
@@ -290,7 +291,7 @@ class Evaluation:
     metrics: tuple[Metric, ...]
     options: Options
     sources: Mapping[str, Source]
-    scope: Scope | Coverage
+    scope: Scope | KnownScope
     shows_intervals: bool = True
     confidence: float = CONFIDENCE
 
@@ -302,7 +303,7 @@ class Evaluation:
     @cached_property
     def coverage(self) -> Coverage:
         """How far the truth covers the actual clustering."""
-        return self.scope.coverage if isinstance(self.scope, Scope) else self.scope
+        return self.scope.coverage
 
     @cached_property
     def overall(self) -> Overall:
@@ -664,7 +665,7 @@ def load(
             metrics=evidence.fit(_known_metrics(run.manifest, run.path)),
             options=read_options(run.manifest),
             sources=read_sources(run.manifest),
-            scope=coverage_of(run.manifest.coverage),
+            scope=read_scope(run, chosen),
             shows_intervals=run.manifest.shows_intervals,
             confidence=run.manifest.confidence,
         )

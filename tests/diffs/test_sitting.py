@@ -258,4 +258,7 @@ def test_records_face_each_other_with_their_differences():
     assert rows["x"].pieces == ((("y", False),), ())
     assert rows["n"].pieces == ((("1", True),), (("1", True),))
     assert Facing("t", "a" * 3000, "b", "different").pieces == ((("a" * 3000, False),), (("b", False),))
+    left, right = Facing("t", "System and method", "Device for another method", "different").pieces
+    assert left == (("System and ", False), ("method", True))  # not the single letters that both have
+    assert right == (("Device for another ", False), ("method", True))
     assert face(Turn(None, "ab")) == []

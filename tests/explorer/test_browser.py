@@ -70,12 +70,6 @@ def base(address: str) -> str:
     return address.partition("/?")[0]
 
 
-@pytest.fixture(scope="module")
-def hostile(stored: Path) -> Iterator[str]:
-    with serving(stored) as entrance:
-        yield entrance
-
-
 def click(browser: Browser, selector: str) -> None:
     browser.find(selector).click()
 
@@ -126,22 +120,28 @@ def test_a_question_is_answered_by_keyboard_undone_and_found_in_the_file(browser
         path = find_questions(stored / "changed") / "judgements" / f"{judge}.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()]
 
+    def comes_after(before: str) -> str:
+        return browser.wait(lambda: asked() if asked() != before else None)
+
     for judge in ("ada", "bob"):
         browser.open(base + link("diff", "changed", "judge", judge=judge))
         first = asked()
+        assert browser.wait(lambda: browser.run("return ahead.size")) == 2  # the next questions are at hand
+        browser.run("window.isSamePage = true")
         browser.find("body").send_keys("m")
         browser.chrome.switch_to.active_element.send_keys("by hand", Press.ENTER)
         browser.find("body").send_keys("y")
-        second = asked()
-        assert second != first
+        second = comes_after(first)
+        assert browser.run("return window.isSamePage")
         browser.find("body").send_keys("z")
-        assert asked() == first
+        assert comes_after(second) == first
         browser.find("body").send_keys("n")
+        comes_after(first)
         browser.chrome.refresh()
         assert asked() == second
         told = [(line["question"], line["answer"], line["note"]) for line in lines(judge) if line["kind"] == "human"]
         assert told == [(int(first), "yes", "by hand"), (int(first), None, ""), (int(first), "no", "")]
-        assert lines(judge)[0]["ms"] > 0
+        assert 0 < lines(judge)[0]["ms"] < 600_000
     assert "<mark>" in browser.chrome.page_source
     assert browser.messages() == []
 
@@ -171,19 +171,17 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_fits_every_width_and_stands_in_nobodys_way(browser: Browser, base: str, name: str):
-    for width, scheme in ((400, "light"), (1280, "dark"), (2000, "light")):
-        browser.open(base + PAGES[name], width=width, scheme=scheme)
+    browser.open(base + PAGES[name], scheme="dark")
+    for width in (400, 2000, 1280):
+        browser.resize(width)
         assert browser.overflow() <= 0
         assert browser.overlaps() == []
     refusals = [message for message in browser.messages() if "404" not in message or name != "missing"]
     assert refusals == []
-    browser.open(base + PAGES[name], scheme="dark")
     assert browser.violations() == []
 
 
-def test_hostile_ids_and_attributes_are_read_and_never_obeyed(browser: Browser, hostile: str):
-    base = hostile.partition("/?")[0]
-    browser.open(hostile)
+def test_hostile_ids_and_attributes_are_read_and_never_obeyed(browser: Browser, base: str):
     item, pages = f"{EVIL} 1", []
     pages += [link("run", "hostile", *parts) for parts in ((), ("mistakes",), ("items",), ("clusters", "ideal"))]
     pages += [link("run", "hostile", "item", item), link("run", "hostile", "cluster", "ideal", EVIL)]

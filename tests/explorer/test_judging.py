@@ -110,6 +110,25 @@ def test_a_skipped_question_comes_later_and_a_context_is_recorded(judged: TestCl
     assert lines(judged, "ada")[-1]["context"] is True
 
 
+def test_the_next_questions_are_fetched_ahead_without_counting_as_shown(judged: TestClient):
+    first = ask(judged, "ada")
+    page = judged.get("/diff/changed/judge", params={"judge": "ada"}).text
+    assert f'data-ahead="{link("diff", "changed", "judge", "ahead", judge="ada")}"' in page
+    ahead = judged.get("/diff/changed/judge/ahead.json", params={"judge": "ada"}).json()["rows"]
+    text = judged.get("/diff/changed/judge/ahead", params={"judge": "ada"}).text
+    assert len(ahead) == 2
+    assert first["question"] not in {row["question"] for row in ahead}
+    assert all(f'id="question-{row["question"]}-0"' in text for row in ahead)
+    assert ask(judged, "ada")["question"] == first["question"]
+    assert not (find_questions(judged.top / "changed") / "judgements" / "ada.jsonl").exists()  # type: ignore[attr-defined]
+
+    form = {"judge": "ada", "press": "yes", "times": "0", "since": "0", "question": first["question"], "ahead": "1"}
+    answer = judged.post("/diff/changed/judge", data=form, headers=SAME_ORIGIN | {"accept": "application/json"})
+    assert answer.status_code == 200
+    assert answer.json()["next"].endswith(f"#question-{ask(judged, 'ada')['question']}-0")
+    assert lines(judged, "ada")[-1]["answer"] == "yes"
+
+
 def test_two_judges_do_not_get_into_each_others_way(judged: TestClient):
     for _ in range(3):
         for judge in ("ada", "bob"):

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
@@ -118,6 +119,7 @@ def test_a_damaged_run_is_named_with_the_reason(tmp_path: Path):
         text = opened.get("/").text
         assert "Damaged:" in text
         assert "run.json" in text
+        assert 'class="tabs"' not in opened.get("/run/nothing/mistakes").text
         answer = opened.get("/run/bad")
         assert answer.status_code == 500
         assert "Traceback" not in answer.text
@@ -162,6 +164,7 @@ def test_a_wrong_address_is_answered_with_our_message(client: TestClient, query:
     answer = client.get(link("run", RUN, "clusters", "ideal", **query))
     assert answer.status_code == 400
     assert "This did not work" in answer.text
+    assert f'href="{link("run", RUN, "mistakes")}"' in answer.text  # the way back
 
 
 def test_members_come_with_their_records_the_heaviest_cell_first(client: TestClient, top: Path):
@@ -209,11 +212,49 @@ def test_members_outside_the_truth_are_counted_and_said_to_be(client: TestClient
     assert f"{outside:,} items outside the truth" in page(client, "run", RUN, "item", item)
 
 
+def test_an_unknown_item_is_said_to_be_dropped_or_outside_the_truth_or_in_neither(tmp_path: Path):
+    ideal, actual = {"a": "x", "b": "x", "lost": "z"}, {"a": "y", "b": "y", "new": "y"}
+    pw.evaluate(ideal=ideal, actual=actual).save(tmp_path / "run")
+    pw.evaluate(ideal=ideal, actual={"a": "y", "b": "y"}).save(tmp_path / "same")
+    numbers = {1: 1, 2: 1, 3: 1}, {1: 1, 2: 1}
+    pw.evaluate(ideal=numbers[0], actual=numbers[1]).save(tmp_path / "numbers")
+    pw.load(tmp_path / "run").save(tmp_path / "again")
+
+    def say(run: str, item: str) -> str:
+        answer = opened.get(link("run", run, "item", item))
+        assert answer.status_code == 404
+        return answer.text
+
+    with visiting(tmp_path) as opened:
+        for run in ("run", "again"):
+            assert "lists it in ideal cluster &#39;z&#39;, but the actual clustering lacks it" in say(run, "lost")
+            assert "The truth does not list it. The actual clustering has 1 item that" in say(run, "new")
+        assert "Neither clustering has it" in say("same", "new")
+        assert "lists it in ideal cluster 1, but" in say("numbers", "3")
+        assert "Neither clustering has it" in say("numbers", "text")
+
+
+def test_an_unknown_item_of_a_comparison_on_shared_items_may_be_one_that_another_variant_lacks(tmp_path: Path):
+    ideal = dict.fromkeys("abc", "x")
+    variants = {"one": dict.fromkeys("abc", "y"), "two": dict.fromkeys("ab", "y")}
+    pw.compare(ideal=ideal, variants=variants, on="shared").save(tmp_path / "both")
+    with visiting(tmp_path) as opened:
+        answer = opened.get(link("run", "both/one", "item", "c"))
+        assert "those that another variant of the comparison lacks" in answer.text
+
+
+def test_the_overview_shows_the_intervals_that_runs_store(client: TestClient, evaluation: pw.Evaluation):
+    rows = {row["run"]: row for row in data(client)["rows"]}
+    interval = evaluation.overall.interval("recall")
+    assert (rows[RUN]["recall_low"], rows[RUN]["recall_high"]) == (interval.low, interval.high)
+    assert f"{format_metric(interval.low)} to {format_metric(interval.high)}" in page(client)
+
+
 def test_an_unknown_item_gets_the_nearest_ids(client: TestClient, evaluation: pw.Evaluation):
     known = evaluation.by_item().sort("item").head(3).to_dicts()
     answer = client.get(link("run", RUN, "item", known[1]["item"] + "x"))
     assert answer.status_code == 404
-    assert "outside the truth" in answer.text
+    assert "The truth does not list it." in answer.text
     assert link("run", RUN, "item", known[1]["item"]) in answer.text
     answer = client.get(link("run", RUN, "cluster", "ideal", "inventor-0"))
     assert answer.status_code == 404
@@ -301,6 +342,18 @@ def test_attributes_that_were_given_show_up_beside_items(tmp_path: Path):
         assert "--attributes FILE" in page(opened, "run", "run", "item", "a")
 
 
+def test_attributes_about_other_items_are_left_out_and_said_to_be(tmp_path: Path):
+    pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    pw.evaluate(ideal={"c": "x", "d": "x"}, actual={"c": "y", "d": "z"}).save(tmp_path / "other")
+    pw.evaluate(ideal={1: "x", 2: "x"}, actual={1: "y", 2: "z"}).save(tmp_path / "numbers")
+    pq.write_table(pa.table({"item": ["a", "b"], "name": ["Ada", "Bob"]}), tmp_path / "known.parquet")
+    with visiting(tmp_path, attributes=str(tmp_path / "known.parquet")) as opened:
+        for _ in range(2):
+            assert "Ada" in page(opened, "run", "run", "mistakes")
+            assert "attributes contain none of the items" in page(opened, "run", "other", "mistakes")
+            assert "text in the attributes" in page(opened, "run", "numbers", "item", 1)
+
+
 def test_a_page_that_takes_long_tells_of_the_work_and_comes_by_itself(tmp_path: Path):
     pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
     with visiting(tmp_path, patience=0) as opened:
@@ -361,3 +414,13 @@ def test_the_report_of_a_run_is_handed_out_as_a_file(client: TestClient):
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
     assert "pointwise report" in answer.text
+
+
+def test_search_finds_integers_by_their_first_digits(tmp_path: Path):
+    ids = [0, 7, 70, 71, 712, 80, 700_000, -7, -71, -8, 2**63 - 1, 922]
+    pw.evaluate(ideal=dict.fromkeys(ids, 1), actual={one: one for one in ids}).save(tmp_path / "run")
+    with visiting(tmp_path) as opened:
+        for wanted in ("7", "71", "0", "-7", "9", "922", "9223372036854775807", "x", "-"):
+            rows = data(opened, "search", q=wanted, run="run")["rows"]
+            found = {row["id"] for row in rows if row["what"] == "item"}
+            assert found == {one for one in ids if str(one).startswith(wanted) and wanted != "-"}

@@ -12,6 +12,7 @@ from pointwise.answers.slices import check_columns
 from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside, keys
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
+from pointwise.inputs.tables import Table
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import DIFFERS, NOTHING, format_key, shorten
@@ -103,11 +104,24 @@ def _fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> 
         return []
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
     few = evidence.engine.checkpoint(evidence.weighed_items().join(wanted, on=ITEM, how="inner"))
-    found = replace(evidence, found=few).items_with(columns)
+    found = replace(evidence, found=few, attributes=_attributes_of(evidence, items)).items_with(columns)
     rows: list[dict[str, Any]] = evidence.engine.collect(
         found.select(ITEM, IDEAL, ACTUAL, WEIGHT, *map(inside, columns))
     ).to_pylist()
     return rows
+
+
+def _attributes_of(evidence: Evidence, items: Sequence[Any]) -> Table | None:
+    """Narrow the attributes down to a few items, where ids are one column of the type that they have there."""
+    table = evidence.attributes
+    if table is None or len(table.item_columns) != 1 or not table.source.is_typed or not table.source.files:
+        return table
+    (column,) = table.item_columns
+    dtype = table.source.load((column,)).collect_schema()[inside(column)]
+    kind = str if isinstance(dtype, nw.String) else int if dtype.is_integer() else None
+    if kind is None or not all(isinstance(item, kind) for item in items):
+        return table
+    return replace(table, source=evidence.engine.look_up(table.source, column, items))
 
 
 def fetch_records(evidence: Evidence, items: Iterable[Any], columns: Sequence[str]) -> dict[Any, Record]:

@@ -181,6 +181,22 @@ def coverage_of(numbers: Mapping[str, Any]) -> Coverage:
 
 
 @dataclass(frozen=True)
+class KnownScope:
+    """What a stored run knows of the items that were left out.
+
+    Args:
+        coverage: How many there are.
+        engine: Where the others live.
+        missing: The ideal items that the actual clustering lacks, as `Scope.missing` has them; None if they were not
+            stored.
+    """
+
+    coverage: Coverage
+    engine: Engine
+    missing: nw.LazyFrame | None = None
+
+
+@dataclass(frozen=True)
 class Scope:
     """What coverage is computed from: everything that was read, common or not."""
 
@@ -215,6 +231,13 @@ class Scope:
             actual_clusters_touched=actual_touched,
             _count_actual_clusters=later(self.engine, self._count_actual_clusters),
         )
+
+    @property
+    def missing(self) -> nw.LazyFrame:
+        """The ideal items that the actual clustering lacks: `item` and `ideal_cluster`."""
+        self.common.files.check()
+        ideal = self.inputs.ideal.frame.select(nw.col(ITEM), nw.col(CLUSTER).alias(IDEAL))
+        return ideal.join(self.inputs.actual.frame.select(ITEM), on=ITEM, how="anti")
 
     def _count_actual_clusters(self) -> int:
         return count(_grouped(self.inputs.actual.frame, CLUSTER), self.engine)

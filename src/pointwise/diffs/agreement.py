@@ -119,7 +119,7 @@ _COLUMNS = (
     Column("answers", Kind.COUNT),
     Column("yes_share", Kind.SHARE),
     Column("unsure_share", Kind.SHARE),
-    Column("median_seconds", Kind.METRIC),
+    Column("median_seconds", Kind.WEIGHT),
     Column("repeats", Kind.COUNT),
     Column("same_share", Kind.SHARE),
 )

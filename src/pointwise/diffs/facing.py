@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
@@ -14,6 +15,10 @@ Mark = Literal["same", "different", "missing"]
 Piece = tuple[str, bool]
 """A part of a text, and whether the other text has it too."""
 
+Pieces = tuple[Piece, ...]
+
+_ALIKE = 0.7  # of their letters: texts that share fewer are compared word by word, as people would
+_WORDS = re.compile(r"\w+\s*|[^\w\s]+\s*|\s+")
 _LONGEST = 2_000  # characters of texts that are compared piece by piece; longer ones differ as a whole
 
 
@@ -34,16 +39,25 @@ class Facing:
     mark: Mark
 
     @property
-    def pieces(self) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    def pieces(self) -> tuple[Pieces, Pieces]:
         """Both values as text in pieces, each with whether the other one has it too."""
         left, right = ("" if value is None else str(value) for value in (self.left, self.right))
         if self.mark != "different" or max(len(left), len(right)) > _LONGEST:
             is_same = self.mark == "same"
             return (((left, is_same),) if left else ()), (((right, is_same),) if right else ())
-        steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-        ours = tuple((left[i:j], tag == "equal") for tag, i, j, _, _ in steps if j > i)
-        theirs = tuple((right[i:j], tag == "equal") for tag, _, _, i, j in steps if j > i)
-        return ours, theirs
+        letters = SequenceMatcher(None, left, right, autojunk=False)
+        if letters.ratio() >= _ALIKE:
+            return _cut(left, right, letters)
+        ours, theirs = _WORDS.findall(left), _WORDS.findall(right)
+        return _cut(ours, theirs, SequenceMatcher(None, ours, theirs, autojunk=False))
+
+
+def _cut(left: Sequence[str], right: Sequence[str], matcher: SequenceMatcher[str]) -> tuple[Pieces, Pieces]:
+    """Cut two texts, given as letters or as words, into what they share and what they do not."""
+    steps = matcher.get_opcodes()
+    ours = tuple(("".join(left[i:j]), tag == "equal") for tag, i, j, _, _ in steps if j > i)
+    theirs = tuple(("".join(right[i:j]), tag == "equal") for tag, _, _, i, j in steps if j > i)
+    return ours, theirs
 
 
 def face(turn: Turn) -> list[Facing]:

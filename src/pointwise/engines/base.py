@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -95,6 +95,20 @@ def load_own(source: Source, columns: Sequence[str]) -> nw.LazyFrame:
     return source.load(columns).select(*(nw.col(inside(c)).alias(c) for c in dict.fromkeys(columns)))
 
 
+def only_rows(source: Source, column: str, values: Sequence[Any]) -> Source:
+    """Call the rows of a table in which a column has one of a few values a table, whatever the engine."""
+    import narwhals.stable.v2 as nw
+
+    def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+        wanted = list(dict.fromkeys(columns))
+        frame = source.load([*wanted, *([] if column in wanted else [column])], text=text)
+        is_text = isinstance(frame.collect_schema()[inside(column)], nw.String)
+        known = [str(value) if is_text else value for value in values]
+        return frame.filter(nw.col(inside(column)).is_in(known)).select(*map(inside, wanted))
+
+    return replace(source, load=load, table=None)
+
+
 def is_spark_frame(source: Any) -> bool:
     """Tell whether a source is a data frame of Spark, classic or Connect, without loading PySpark."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
@@ -120,6 +134,19 @@ class Engine(Protocol):
         """Open Parquet files so that what they hold now is read, or an error says that they were replaced.
 
         The files need not stay open after the call.
+        """
+        ...
+
+    def look_up(self, source: Source, column: str, values: Sequence[Any]) -> Source:
+        """Return a table with only the rows in which a column has one of a few values.
+
+        The embedded engine reads the column first, and of the other columns no more than it must. Spark has nothing
+        quicker than a filter.
+
+        Args:
+            source: The table.
+            column: One of its columns, of text or of integers.
+            values: What to look for, of the type that the column has.
         """
         ...
 

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from pointwise.columns import inside
 from pointwise.engines import arrow, files
-from pointwise.engines.base import CLOSED, Source, is_spark_frame
+from pointwise.engines.base import CLOSED, Source, is_spark_frame, only_rows
 from pointwise.errors import EngineError, RunError, SourceError, UsageError
 from pointwise.progress import current_phase
 
@@ -84,6 +84,10 @@ class SparkEngine:
         with self._unchanged(), self._described(), _translated_errors(paths[0]):
             columns, load = self._read_parquet([_escaped(path) for path in paths])
         return Source(paths[0], columns, load)
+
+    def look_up(self, source: Source, column: str, values: Sequence[Any]) -> Source:
+        """Filter a table: executors read all of a column, however few rows are wanted."""
+        return only_rows(source, column, values)
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,16 @@ from pointwise.explorer.guard import LOOPBACK, Guard, Keys
 from pointwise.explorer.jobs import BusyError, CancelledError, Job, Jobs
 from pointwise.explorer.routes import ACTIONS, Act, Route, find_route, match
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
-from pointwise.explorer.urls import PageFormat, Requested, read_path, with_format
+from pointwise.explorer.tabs import Tab, tabs_of
+from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format
 from pointwise.pages.rendering import make_environment
+from pointwise.store.manifest import RUN
 from pointwise.text.data import as_csv, as_json
 from pointwise.version import __version__
 
 PATIENCE = 2.0  # seconds
+
+_JSON = "application/json"
 
 _log = logging.getLogger(__name__)
 
@@ -89,15 +93,16 @@ class Application:
                 return
 
     async def _answer(self, request: Request) -> Response:
+        target = Requested((), "html")
         try:
             target = read_path(request.scope.get("raw_path") or request.url.path.encode())
             if request.method in ("GET", "HEAD"):
                 return await self._get(request, target)
             if request.method == "POST":
                 return await self._post(request, target)
-            return self._send(self._error(UsageError("This page can only be read."), 405))
+            return self._send(self._error(UsageError("This page can only be read."), target, 405))
         except Exception as error:  # noqa: BLE001  # whatever happens, the server answers
-            return self._send(self._error(error))
+            return self._send(self._error(error, target))
 
     async def _get(self, request: Request, target: Requested) -> Response:
         if target.parts[:1] == ("static",):
@@ -109,7 +114,9 @@ class Application:
         def work(job: Job) -> Body:
             visit = Visit(self.site, names, query, job)
             with visit.opened:
-                return self._write(route.show(visit), target.format, path, raw)
+                page = route.show(visit)
+                notes = tuple(visit.notes.values()) if route.kind is not None else ()
+                return self._write(replace(page, notes=notes), target.format, path, raw)
 
         job = self.jobs.start(self._key(route, names, target, raw), work)
         if job.future.done():
@@ -132,7 +139,10 @@ class Application:
         for pattern, act in ACTIONS:
             names = match(pattern, target.parts)
             if names is not None:
-                return RedirectResponse(await self._act(act, names, form), 303)
+                place = await self._act(act, names, form)
+                if request.headers.get("accept") == _JSON:  # a script, which decides itself whether to go there
+                    return Response(as_json({"next": place}), media_type=_JSON)
+                return RedirectResponse(place, 303)
         raise MissingPageError("There is nothing to do at this address.")
 
     async def _act(self, act: Act, names: tuple[str, ...], form: Mapping[str, str]) -> str:
@@ -153,17 +163,22 @@ class Application:
     def _write(self, page: Page, chosen: PageFormat, path: str, query: str) -> Body:
         if chosen == "json":
             facts = {"title": page.title, **page.facts, "rows": list(page.rows)}
-            return Body(as_json(_finite(facts)), "application/json", page.status)
+            return Body(as_json(_finite(facts)), _JSON, page.status)
         if chosen == "csv":
             return Body(as_csv(page.rows, page.columns, is_guarded=True), "text/csv", page.status)
         if page.download:
             return Body(page.download, "text/html", page.status, "report.html")
         return Body(self._draw(page, path, query), "text/html", page.status)
 
-    def _draw(self, page: Page, path: str = "", query: str = "") -> str:
+    def _draw(self, page: Page, path: str = "", query: str = "", *, tabs: Sequence[Tab] | None = None) -> str:
         twins = {name: with_format(path, query, name) for name in ("json", "csv")} if path else {}
         return self._environment.get_template(page.template).render(
-            page=page, twins=twins, version=__version__, folder=self.site.top.name, **page.content
+            page=page,
+            twins=twins,
+            tabs=tabs_of(read_path(path.encode()).parts) if tabs is None else tabs,
+            version=__version__,
+            folder=self.site.top.resolve().name,
+            **page.content,
         )
 
     def _working(self, job: Job, path: str) -> Response:
@@ -173,15 +188,19 @@ class Application:
         answer.headers["refresh"] = "1"
         return answer
 
-    def _error(self, error: Exception, status: int | None = None) -> Body:
+    def _error(self, error: Exception, target: Requested, status: int | None = None) -> Body:
         if not isinstance(error, PointwiseError):
             _log.error("A page failed.", exc_info=error)
             error = PointwiseError("Something went wrong inside pointwise. The terminal it runs in shows the details.")
         code = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
-        content = {"message": str(missing), "advice": missing.advice, "links": missing.links}
+        content = {"message": str(missing), **{n: getattr(missing, n) for n in ("advice", "links", "nearest")}}
         heading = "Not found" if code == _NOT_FOUND else "This did not work"
-        return Body(self._draw(Page(heading, "error.html", content, [("Overview", "/")])), "text/html", code)
+        above = target.parts[:2] if self.site.shelf.knows(*target.parts[:2]) else ()
+        trail = [("Overview", "/"), *([(above[1], link(*above))] if above else [])]
+        run = above[1] if above[:1] == (RUN.noun,) else ""
+        page = Page(heading, "error.html", content, trail, run=run)
+        return Body(self._draw(page, tabs=tabs_of([*above, _ELSEWHERE]) if above else []), "text/html", code)
 
     def _send(self, body: Body) -> Response:
         kept = {"content-disposition": f'attachment; filename="{body.filename}"'} if body.filename else None
@@ -195,6 +214,7 @@ class Application:
 
 
 _NOT_FOUND = 404
+_ELSEWHERE = ""  # a page that none of the tabs leads to
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (MissingPageError, _NOT_FOUND),
     (NotFoundError, _NOT_FOUND),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pointwise.columns import ITEM, WEIGHT
+from pointwise.columns import ACTUAL_WEIGHT, IDEAL_WEIGHT, ITEM, WEIGHT
 from pointwise.diffs.changes import Change, Changes
 from pointwise.diffs.diff import Diff
 from pointwise.diffs.explanations import ChangedItem
@@ -33,6 +33,8 @@ class ChangeCard:
     """A change with its records."""
 
     sentence: str
+    cost: str
+    percent: str
     about: str
     href: str
     grid: Grid | None
@@ -66,15 +68,15 @@ def show_diff(visit: Visit) -> Page:
         "action": link("diff", name, "item"),
     }
     facts = {"diff": name, "overall": overall.to_dict(), "lineage": lineage.to_dicts()}
-    title = f"What changed in {name}"
+    title = f"What changed: {name}"
     return Page(title, "diff.html", content, diff_trail(name)[:1], changes.columns, changes.to_dicts(), facts)
 
 
 def _question_links(name: str) -> list[tuple[str, str]]:
     return [
-        ("Answer questions", link("diff", name, "judge")),
-        ("Decide where answers disagree", link("diff", name, "adjudicate")),
-        ("Estimates: is it better?", link("diff", name, "estimates")),
+        ("answer questions", link("diff", name, "judge")),
+        ("decide where answers disagree", link("diff", name, "adjudicate")),
+        ("see what the answers say", link("diff", name, "estimates")),
     ]
 
 
@@ -87,9 +89,11 @@ def _say_affected(diff: Diff) -> str:
 def _cards(name: str, changes: Changes) -> Iterator[ChangeCard]:
     for number, change in enumerate(changes):
         side = "baseline" if change.kind == "split" else "experiment"
-        about = f"{change.kind}, cost {format_metric(change.cost)}, {format_share(change.share)} of its rate"
+        about = f"{format_share(change.share)} of the {change.kind} rate"
         href = link("diff", name, "cluster", side, change.cluster)
-        yield ChangeCard(str(change), about, href, _draw(name, number, change))
+        cost, percent = format_metric(change.cost), f"{100 * change.share:.1f}"
+        sentence = str(change)
+        yield ChangeCard(sentence[:1].upper() + sentence[1:], cost, percent, about, href, _draw(name, number, change))
 
 
 def _draw(name: str, number: int, change: Change) -> Grid | None:
@@ -152,11 +156,13 @@ def show_changed_cluster(visit: Visit) -> Page:
     other = "experiment" if side == "baseline" else "baseline"
     links = {f"{other}_cluster": lambda row: link("diff", name, "cluster", other, row[f"{other}_cluster"])}
     rows = explained.to_dicts()
-    grid = make_listing("parts", "Parts", explained.describe(), rows[:_MORE], links=links)
-    size = f"{format_count(explained.items, 'item')}, weight {format_weight(explained.weight)}"
+    columns = [c for c in explained.describe() if c.name not in (IDEAL_WEIGHT, ACTUAL_WEIGHT)]
+    grid = make_listing("parts", "Parts", columns, rows[:_MORE], links=links)
+    weight = "" if explained.weight == explained.items else f", weight {format_weight(explained.weight)}"
+    parts = format_count(len(rows), f"{other} cluster")
+    verb = "It lies in" if side == "baseline" else "Its items come from"
     content = {
-        "size": f"{size}. {'It lies in' if side == 'baseline' else 'Its items come from'} "
-        f"{format_count(len(rows), f'{other} cluster')}.",
+        "size": f"{format_count(explained.items, 'item')}{weight}. {verb} {parts}.",
         "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
         "grid": grid,
     }
@@ -187,7 +193,7 @@ def show_changed_item(visit: Visit) -> Page:
             )
             for side in SIDES
         ],
-        "weight": format_weight(explained.weight),
+        "weight": "" if explained.weight == 1 else f" It weighs {format_weight(explained.weight)}.",
         "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
         "sets": [
             (
@@ -216,8 +222,7 @@ def _explain_item(name: str, key: str, diff: Diff) -> ChangedItem:
         near = find_nearest(diff.evidence.items, ITEM, key, diff.engine)
         raise MissingPageError(
             f"Item {key!r} is not among the items of this diff.",
-            advice="These are the nearest ids:" if near else "",
-            links=[(str(one), link("diff", name, "item", one)) for one in near],
+            nearest=[(str(one), link("diff", name, "item", one)) for one in near],
         ) from None
     assert isinstance(explained, ChangedItem)  # noqa: S101  # that is what an item is explained by
     return explained

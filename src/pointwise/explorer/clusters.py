@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,35 +11,37 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.explanations import ClusterExplanation
 from pointwise.answers.slices import BANDS, band_name, band_start
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, COST, IDEAL, ITEM, ITEMS, SHARE, WEIGHT, Column, Kind, given_name, inside, keys
+from pointwise.columns import (
+    ACTUAL,
+    COST,
+    IDEAL,
+    ITEM,
+    ITEM_SIZES,
+    ITEMS,
+    WEIGHT,
+    Column,
+    Kind,
+    keys,
+)
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import ROWS, PageRows, make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import LETTERS, differs, find_usual, letter, record_columns
+from pointwise.explorer.records import LETTERS, differs, fetch, find_usual, letter, record_columns
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
-from pointwise.pages.grids import Grid, Head, Line, Value, write
+from pointwise.pages.grids import Grid, Line
+from pointwise.pages.miniatures import Bar
 from pointwise.text.values import format_count, format_metric, format_weight
 
 SIDES = {"ideal": IDEAL, "actual": ACTUAL}
 
 _BAND, _CLUSTERS = "_band", "clusters"
 _RANK = "_rank"
+_MEMBERS = "its members here"
 _LETTERED = len(LETTERS) - 1  # cells
 _CELLS = 50  # that are listed
-
-
-@dataclass(frozen=True)
-class Bar:
-    """The clusters of some sizes, as a bar of a histogram that filters by them."""
-
-    name: str
-    count: str
-    percent: str
-    href: str
-    is_chosen: bool
 
 
 def side_of(text: str) -> str:
@@ -86,7 +88,6 @@ def show_clusters(visit: Visit) -> Page:
         "all": link(*address, sort=visit["sort"], where=visit["where"]) if visit["size"] else "",
         "first": link(*address, sort=visit["sort"], **kept) if visit["after"] else "",
         "next": link(*address, sort=visit["sort"], after=found.after, **kept) if found.after else "",
-        "other": link("run", name, "clusters", "actual" if kind == "ideal" else "ideal"),
     }
     facts = {"run": name, "side": kind, "sort": str(order), "after": found.after or None}
     title = f"{kind.capitalize()} clusters"
@@ -106,14 +107,18 @@ def _histogram(table: MetricTable, address: Any, visit: Visit) -> list[Bar]:
     most = max((row[_CLUSTERS] for row in rows), default=1)
     return [
         Bar(
-            band_name(row[_BAND]),
+            _say_band(row[_BAND]),
             format_count(row[_CLUSTERS], "cluster"),
-            f"{100 * row[_CLUSTERS] / most:.1f}",
+            row[_CLUSTERS] / most,
             address(row[_BAND]),
             visit["size"] == str(row[_BAND]),
         )
         for row in rows
     ]
+
+
+def _say_band(start: int) -> str:
+    return f"{band_name(start)} {'item' if start == 1 else 'items'}"
 
 
 def show_cluster(visit: Visit) -> Page:
@@ -163,14 +168,14 @@ def _explain(name: str, kind: str, side: str, key: str, evaluation: Evaluation) 
         near = find_nearest(evaluation.evidence.cells, side, key, evaluation.engine)
         raise MissingPageError(
             f"There is no {kind} cluster {key!r} with common items.",
-            advice="These are the nearest ids:" if near else "",
-            links=[(str(one), link("run", name, "cluster", kind, one)) for one in near],
+            nearest=[(str(one), link("run", name, "cluster", kind, one)) for one in near],
         ) from None
 
 
 def _say_size(explained: ClusterExplanation) -> str:
     other = "actual" if explained.side == "ideal" else "ideal"
-    size = f"{format_count(explained.items, 'item')}, weight {format_weight(explained.weight)}"
+    weight = "" if explained.weight == explained.items else f", weight {format_weight(explained.weight)}"
+    size = f"{format_count(explained.items, 'item')}{weight}"
     parts = format_count(len(explained.cells), f"{other} cluster")
     verb = "It lies in" if explained.side == "ideal" else "Its items come from"
     return f"{size}. {verb} {parts}."
@@ -181,18 +186,21 @@ def _draw_cells(
 ) -> Grid:
     """List the cells, each with its letter, leading to its members and to the cluster on the other side."""
     other_kind = "actual" if kind == "ideal" else "ideal"
-    heads = [Head(f"{other_kind} cluster"), *(Head(h, is_number=True) for h in ("items", "weight", "share"))]
-    metrics = [m for m in explained.shown if cells and m in cells[0]]
-    heads += [Head(m.replace("_", " "), is_number=True) for m in metrics]
-    heads.append(Head("its members here"))
-    lines = []
-    for number, row in enumerate(cells):
-        own = replace(write(Kind.TEXT, row[other]), href=link("run", name, "cluster", other_kind, row[other]))
-        sizes = [write(Kind.COUNT, row[ITEMS]), write(Kind.WEIGHT, row[WEIGHT]), write(Kind.SHARE, row[SHARE])]
-        values = [write(Kind.METRIC, row[m]) for m in metrics]
-        shown = Value("show", href=link("run", name, "cluster", kind, explained.key, part=row[other]))
-        lines.append(Line([replace(own, mark=letter(number), tone=str(_tone(number))), *sizes, *values, shown]))
-    return Grid("cells", "Cells", heads, lines, is_sortable=False)
+    metrics = [Column(m, Kind.METRIC) for m in explained.shown if cells and m in cells[0]]
+    columns = [*keys(other), *ITEM_SIZES, *metrics, Column(_MEMBERS)]
+    links = {
+        other: lambda row: link("run", name, "cluster", other_kind, row[other]),
+        _MEMBERS: lambda row: link("run", name, "cluster", kind, explained.key, part=row[other]),
+    }
+    rows = [{_MEMBERS: "show", **row} for row in cells]
+    grid = make_listing("cells", "Cells", columns, rows, links=links)
+    return replace(grid, rows=[_marked(line, rank) for rank, line in enumerate(grid.rows)])
+
+
+def _marked(line: Line, rank: int) -> Line:
+    """Put the letter of a cell before the first value of a line."""
+    first, *others = line.values
+    return Line([replace(first, mark=letter(rank), tone=str(_tone(rank))), *others])
 
 
 def _tone(rank: int) -> int:
@@ -221,10 +229,10 @@ class _Members:
             item = evidence.key(ITEM, item)
             ranked = ranked.filter((nw.col(_RANK) > rank) | ((nw.col(_RANK) == rank) & (nw.col(ITEM) > item)))
         few = evidence.engine.checkpoint(ranked.sort(_RANK, ITEM).head(ROWS + 1))
-        known = replace(evidence, found=few).items_with(self.attributes)
-        columns = [ITEM, self.other, WEIGHT, _RANK, *map(inside, self.attributes)]
-        found = evidence.engine.collect(known.select(*columns).sort(_RANK, ITEM)).to_pylist()
-        rows = [{given_name(c): v for c, v in row.items()} for row in found]
+        columns = [ITEM, self.other, WEIGHT, _RANK]
+        found = evidence.engine.collect(few.select(*columns).sort(_RANK, ITEM)).to_pylist()
+        records = fetch(replace(evidence, found=few), [row[ITEM] for row in found], self.attributes)
+        rows = [row | {a: records.get(row[ITEM], {}).get(a) for a in self.attributes} for row in found]
         last = rows[ROWS - 1] if len(rows) > ROWS else None
         return PageRows(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
 
@@ -243,10 +251,10 @@ class _Members:
         usual = find_usual(rows, self.attributes)
         lines = []
         for row, line in zip(rows, grid.rows, strict=True):
-            item, *values = line.values
-            marked = [replace(item, mark=letter(row[_RANK]), tone=str(_tone(row[_RANK]))), *values]
-            for number, attribute in enumerate(self.attributes, 2):
+            marked = _marked(line, row[_RANK])
+            first = len(marked.values) - len(self.attributes)
+            for number, attribute in enumerate(self.attributes, first):
                 if differs(row[attribute], usual.get(attribute)):
-                    marked[number] = replace(marked[number], mark="≠", tone="differs")
-            lines.append(Line(marked))
+                    marked.values[number] = replace(marked.values[number], mark="≠", tone="differs")
+            lines.append(marked)
         return replace(grid, rows=lines)

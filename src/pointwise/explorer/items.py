@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.absence import find_absence
 from pointwise.answers.conditions import parse_condition
 from pointwise.answers.explanations import ItemExplanation, ItemSet
 from pointwise.answers.tables import MetricTable
@@ -27,12 +28,17 @@ from pointwise.store.manifest import RUN
 from pointwise.text.values import format_count, format_metric, format_weight
 
 _SHOWN = 20  # items of a set
+_FEW = 4  # values that say nothing about how many different ones there are
+_MOST_TEXT = 2_000  # characters of a value of its record
 _RUNS = 10  # other runs in which an item is looked for
 
 _MEANINGS = {
-    "true_positives": ("Together, rightly", "true positives: with it in its actual cluster, and they should be"),
     "false_positives": ("Together, wrongly", "false positives: with it in its actual cluster, and they should not be"),
     "false_negatives": ("Apart, wrongly", "false negatives: in its ideal cluster, but in other actual clusters"),
+    "true_positives": (
+        "Together, rightly",
+        "true positives, itself among them: with it in its actual cluster, and they should be",
+    ),
     "true_negatives": ("Apart, rightly", "true negatives: everything else"),
 }
 
@@ -112,12 +118,13 @@ def show_item(visit: Visit) -> Page:
     own = records.get(explained.item, {})
     attributes = list(own)
     content = {
-        "weight": format_weight(explained.weight),
+        "weight": "" if explained.weight == 1 else f" It weighs {format_weight(explained.weight)}.",
         "ideal": (explained.ideal_cluster, link("run", name, "cluster", "ideal", explained.ideal_cluster)),
         "actual": (explained.actual_cluster, link("run", name, "cluster", "actual", explained.actual_cluster)),
         "numbers": [(m, format_metric(_number(explained.metrics[m]))) for m in explained.shown],
-        "record": [(attribute, write(Kind.TEXT, own[attribute]).text) for attribute in attributes],
+        "record": [(attribute, _whole(own[attribute])) for attribute in attributes],
         "seen": list(_sets(name, explained, records)),
+        "sizes": _say_sizes(explained),
         "elsewhere": link("run", name, "item", explained.item, "elsewhere"),
     }
     facts = explained.to_dict() | {"run": name, "record": own}
@@ -128,6 +135,12 @@ def show_item(visit: Visit) -> Page:
     ]
     trail = run_trail(name, ("Items", link("run", name, "items")))
     return Page(f"Item {key}", "item.html", content, trail, ["set", ITEM, *attributes], rows, facts, run=name)
+
+
+def _whole(value: Any) -> str:
+    """Write a value of the item that is looked at; only a very long one is cut."""
+    text = write(Kind.TEXT, value).text if not isinstance(value, str) else value
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
 
 
 def _number(value: float | None) -> float:
@@ -141,22 +154,29 @@ def _look_around(run: Sorted, name: str, key: str) -> Evaluation:
     except NotFoundError:
         evaluation = run.by(ITEM)
         near = find_nearest(evaluation.evidence.items, ITEM, key, evaluation.engine)
+        absence = find_absence(key, evaluation.evidence, evaluation.scope, evaluation.options)
+        own = [] if absence.ideal_cluster is None else [_its_cluster(name, absence.ideal_cluster)]
         raise MissingPageError(
-            f"Item {key!r} is not among the common items of this run.",
-            advice=f"{_say_outside(evaluation)} {'These are the nearest ids:' if near else ''}",
-            links=[(str(one), link("run", name, "item", one)) for one in near],
+            f"Item {key!r} is not among the items of this run.",
+            advice=absence.sentence,
+            links=own,
+            nearest=[(str(one), link("run", name, "item", one)) for one in near],
         ) from None
 
 
-def _say_outside(evaluation: Evaluation) -> str:
-    """Say why an item may be missing, as far as a stored run knows."""
-    c = evaluation.coverage
-    dropped = f"{format_count(c.missing_items, 'ideal item')} were left out because the actual clustering lacks them"
-    outside = f"{format_count(c.outside_items, 'member')} of the actual clusters lie outside the truth"
-    reasons = [text for text, number in ((dropped, c.missing_items), (outside, c.outside_items)) if number]
-    if not reasons:
-        return "Nothing was left out, so it is probably mistyped."
-    return f"{', and '.join(reasons)}; a run does not store which. It may also be mistyped."
+def _its_cluster(name: str, cluster: Any) -> tuple[str, str]:
+    return f"Ideal cluster {cluster}", link("run", name, "cluster", "ideal", cluster)
+
+
+def _say_sizes(explained: ItemExplanation) -> str:
+    """Say how its actual cluster looks from where it stands."""
+    right, wrong = explained.true_positives.count, explained.false_positives.count
+    together = format_count(right + explained.false_negatives.count, "item")
+    mixed = f"and {format_count(wrong, 'item')} that do not belong" if wrong else "and nothing else"
+    return (
+        f"Of the {together} that belong together in the truth, itself among them, its actual cluster has {right:,}, "
+        f"{mixed}."
+    )
 
 
 def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[str, Any]]) -> Iterator[Seen]:
@@ -166,11 +186,25 @@ def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[s
         "false_positives": link("run", name, "cluster", "actual", actual),
         "false_negatives": link("run", name, "cluster", "ideal", ideal),
     }
-    for kind, found in explained.sets.items():
-        heading, meaning = _MEANINGS[kind]
-        size = f"{format_count(found.count, 'item')}, weight {format_weight(found.weight)}"
-        grid = _draw(name, kind, found, records, records.get(explained.item, {})) if found.items else None
+    marked = _telling(explained, records)
+    for kind, (heading, meaning) in _MEANINGS.items():
+        found = explained.sets[kind]
+        weight = "" if found.weight == found.count else f", weight {format_weight(found.weight)}"
+        size = f"{format_count(found.count, 'item')}{weight}"
+        own = records.get(explained.item, {})
+        grid = _draw(name, kind, found, records, own=own, marked=marked) if found.items else None
         yield Seen(heading, meaning, size, grid, _say_more(kind, found), hrefs.get(kind, ""))
+
+
+def _telling(explained: ItemExplanation, records: Mapping[Any, Mapping[str, Any]]) -> set[str]:
+    """Choose the attributes in which a difference tells something: not titles, which hardly two items share."""
+    shown = [records.get(item, {}) for found in explained.sets.values() for item in found.items]
+    telling = set()
+    for attribute in records.get(explained.item, {}):
+        values = [str(record[attribute]) for record in shown if record.get(attribute) is not None]
+        if len(values) <= _FEW or 2 * len(set(values)) <= len(values):
+            telling.add(attribute)
+    return telling
 
 
 def _say_more(kind: str, found: ItemSet) -> str:
@@ -182,7 +216,13 @@ def _say_more(kind: str, found: ItemSet) -> str:
 
 
 def _draw(
-    name: str, kind: str, found: ItemSet, records: Mapping[Any, Mapping[str, Any]], own: Mapping[str, Any]
+    name: str,
+    kind: str,
+    found: ItemSet,
+    records: Mapping[Any, Mapping[str, Any]],
+    *,
+    own: Mapping[str, Any],
+    marked: Container[str],
 ) -> Grid:
     """Lay out the items of a set, marking what differs from the item itself."""
     rows = [{ITEM: one, **{a: records.get(one, {}).get(a) for a in own}} for one in found.items]
@@ -191,7 +231,7 @@ def _draw(
     grid = make_listing(kind, _MEANINGS[kind][0], columns, rows, links=links)
     for row, line in zip(rows, grid.rows, strict=True):
         for number, (attribute, usual) in enumerate(own.items(), 1):
-            if differs(row[attribute], None if usual is None else str(usual)):
+            if attribute in marked and differs(row[attribute], None if usual is None else str(usual)):
                 line.values[number] = replace(line.values[number], mark="≠", tone="differs")
     return grid
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pointwise.columns import Column, keys
+from pointwise.columns import Column
+from pointwise.diffs.asking import Turn
 from pointwise.diffs.facing import Facing, face, in_order
 from pointwise.diffs.judgements import read_judgements
-from pointwise.diffs.questions import find_questions, read_questions
+from pointwise.diffs.questions import Question, find_questions, read_questions
 from pointwise.diffs.sitting import Sitting
 from pointwise.diffs.standing import Standing, look_at
 from pointwise.errors import NotFoundError, UsageError
@@ -57,6 +58,29 @@ class AttributeLine:
     mark: str
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question as it is drawn.
+
+    Args:
+        number: Its number.
+        times: How often the judge has answered it before.
+        since: When it was drawn, in milliseconds.
+        left: The id of the item at the left.
+        right: The id of the other one.
+        lines: What is known about both.
+        context: A few others that stay with each, if the judge has asked for them.
+    """
+
+    number: int
+    times: int
+    since: int
+    left: str
+    right: str
+    lines: Sequence[AttributeLine]
+    context: Sequence[Grid] | None
+
+
 def show_question(visit: Visit) -> Page:
     """Ask a judge the next question; the address names the judge."""
     name, judge = visit.parts[0], visit["judge"].strip()
@@ -67,34 +91,62 @@ def show_question(visit: Visit) -> Page:
     sitting, lock = _sitting(visit, judge)
     with lock:
         turn, standing = sitting.turn(), sitting.standing()
-        question = turn.question
-        context = in_order(turn, question.context) if question and question.number in sitting.opened else None
     facts: dict[str, Any] = {"diff": name, "judge": judge, "standing": _progress(standing)}
-    content: dict[str, Any] = {
-        "judge": judge,
-        "action": link("diff", name, "judge"),
-        "standing": standing,
-        "percent": f"{100 * standing.answered / max(1, standing.questions):.1f}",
-        "question": question,
-        "times": turn.times,
-        "since": int(time.time() * 1000),
-        "plain": visit["plain"],
-        "toggle": link("diff", name, "judge", judge=judge, plain="" if visit["plain"] else 1),
-        "said": visit["said"],
-    }
-    if question is None:
+    content = _around(visit, standing) | {"said": visit["said"]}
+    if turn.question is None:
         return Page("Nothing left to ask you", "judge_done.html", content, trail, facts=facts)
-    left, right = in_order(turn, (question.a, question.b))
-    content |= {
-        "left": bounded_value(left).text,
-        "right": bounded_value(right).text,
-        "lines": [_line(facing, is_plain=bool(visit["plain"])) for facing in face(turn)],
-        "context": [_context(n, records) for n, records in enumerate(context)] if context else None,
-    }
+    left, right = in_order(turn, (turn.question.a, turn.question.b))
+    content["asked"] = _draw(turn, sitting, is_plain=bool(visit["plain"]))
     rows = [{"attribute": f.attribute, "left": f.left, "right": f.right, "mark": f.mark} for f in face(turn)]
-    facts |= {"question": question.number, "left": left, "right": right}
+    facts |= {"question": turn.question.number, "left": left, "right": right}
     title = "Do these two belong together?"
     return Page(title, "judge.html", content, trail, ["attribute", "left", "right", "mark"], rows, facts)
+
+
+def show_ahead(visit: Visit) -> Page:
+    """Draw the questions that come after the next one, for a page to have them at hand. Nobody has seen them yet."""
+    name, judge = visit.parts[0], visit["judge"].strip()
+    sitting, lock = _sitting(visit, judge)
+    with lock:
+        turns, standing = sitting.ahead(), sitting.standing()
+    content = _around(visit, standing)
+    content["questions"] = [_draw(turn, sitting, is_plain=bool(visit["plain"])) for turn in turns]
+    rows = [{"question": asked.number} for asked in content["questions"]]
+    return Page("What comes next", "ahead.html", content, diff_trail(name), ["question"], rows, {"judge": judge})
+
+
+def _around(visit: Visit, standing: Standing) -> dict[str, Any]:
+    """Collect what stands around a question."""
+    name, judge, plain = visit.parts[0], visit["judge"].strip(), visit["plain"]
+    return {
+        "judge": judge,
+        "action": link("diff", name, "judge"),
+        "ahead": link("diff", name, "judge", "ahead", judge=judge, plain=plain),
+        "standing": standing,
+        "percent": f"{100 * standing.answered / max(1, standing.questions):.1f}",
+        "plain": plain,
+        "toggle": link("diff", name, "judge", judge=judge, plain="" if plain else 1),
+    }
+
+
+def _draw(turn: Turn, sitting: Sitting, *, is_plain: bool) -> Asked:
+    question = turn.question
+    assert question is not None  # noqa: S101  # whoever calls has looked
+    left, right = in_order(turn, (question.a, question.b))
+    context = in_order(turn, question.context) if question.number in sitting.opened else ()
+    return Asked(
+        question.number,
+        turn.times,
+        _now(),
+        bounded_value(left).text,
+        bounded_value(right).text,
+        [_line(facing, is_plain=is_plain) for facing in face(turn)],
+        [_context(n, records) for n, records in enumerate(context)],
+    )
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
 
 
 def _progress(standing: Standing) -> dict[str, Any]:
@@ -136,12 +188,19 @@ def answer_question(visit: Visit, form: Mapping[str, str]) -> str:
         elif pressed == "context":
             sitting.open_context(_number(form, "question"))
         elif pressed in ANSWERS:
-            ms = max(0, int(time.time() * 1000) - _number(form, "since"))
+            ms = max(0, _now() - _number(form, "since"))
             note, times = form.get("note", "").strip()[:_LONGEST], _number(form, "times")
             sitting.answer(_number(form, "question"), pressed, ms=ms, note=note, times=times)  # type: ignore[arg-type]
         else:
             raise UsageError(f"{pressed!r} is not an answer. Answers are {', '.join(ANSWERS)}.")
-    return link("diff", name, "judge", judge=judge, said=said, plain=form.get("plain", ""))
+        following = _name_next(sitting) if form.get("ahead") else ""
+    return link("diff", name, "judge", judge=judge, said=said, plain=form.get("plain", "")) + following
+
+
+def _name_next(sitting: Sitting) -> str:
+    """Say which question comes next, for a page that has it at hand."""
+    turn = sitting.turn()
+    return f"#question-{turn.question.number}-{turn.times}" if turn.question else ""
 
 
 _LONGEST = 2_000  # characters of a note
@@ -162,7 +221,7 @@ class Decision:
     b: str
     reason: str
     answers: list[tuple[str, str, str]]
-    grid: Grid | None
+    lines: Sequence[AttributeLine]
 
 
 def show_cases(visit: Visit) -> Page:
@@ -180,9 +239,9 @@ def show_cases(visit: Visit) -> Page:
                 case.pair[1],
                 case.reason,
                 [(one.judge, str(one.answer), one.note) for one in case.answers],
-                _facing_records(number, case.question) if case.question else None,
+                _facing_records(case.question) if case.question else (),
             )
-            for number, case in enumerate(cases[:_CASES])
+            for case in cases[:_CASES]
         ],
         "more": len(cases) - _CASES,
     }
@@ -191,12 +250,8 @@ def show_cases(visit: Visit) -> Page:
     return Page("Decide where answers disagree", "cases.html", content, diff_trail(name), columns, rows, {"diff": name})
 
 
-def _facing_records(number: int, question: Any) -> Grid | None:
-    first, second = question.records
-    names = list(dict.fromkeys([*first, *second]))
-    rows = [{"attribute": n, "a": first.get(n), "b": second.get(n)} for n in names]
-    columns = [*keys("attribute"), Column("a"), Column("b")]
-    return make_listing(f"case-{number}", "What is known about both", columns, rows) if rows else None
+def _facing_records(question: Question) -> list[AttributeLine]:
+    return [_line(facing, is_plain=False) for facing in face(Turn(question, "ab"))]
 
 
 def decide(visit: Visit, form: Mapping[str, str]) -> str:

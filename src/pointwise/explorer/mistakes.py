@@ -10,7 +10,7 @@ from pointwise.answers.mistake import Mistake, Part
 from pointwise.answers.mistakes import Mistakes
 from pointwise.columns import ITEM
 from pointwise.explorer.records import LETTERS, PART, draw_records, letter, record_columns
-from pointwise.explorer.runs import cluster_link, run_trail
+from pointwise.explorer.runs import cluster_link, run_trail, say_cluster
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.inputs.options import MistakeKind
@@ -32,12 +32,12 @@ _KINDS = {
 class MistakeCard:
     """A mistake with its records."""
 
-    kind: str
     side: str
     cluster: str
     heading: str
     cost: str
-    share: str
+    percent: str
+    about: str
     href: str
     parts: list[tuple[str, int, str, str]]
     more: int
@@ -73,12 +73,12 @@ def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
             for example in part.records
         ]
         yield MistakeCard(
-            mistake.kind,
             mistake.side,
             str(mistake.cluster),
-            mistake.heading,
+            say_cluster(mistake.heading, mistake.side),
             format_metric(mistake.cost),
-            format_share(mistake.share),
+            f"{100 * mistake.share:.1f}",
+            f"{format_share(mistake.share)} of the {mistake.kind} rate",
             cluster_link(name, mistake),
             [_part(name, mistake, rank, part) for rank, part in enumerate(mistake.largest)],
             mistake.parts - len(mistake.largest),
@@ -88,7 +88,8 @@ def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
 
 def _part(name: str, mistake: Mistake, rank: int, part: Part) -> tuple[str, int, str, str]:
     """Name a part by its letter, with its size and where it leads."""
-    size = f"{part.name(mistake.other)}: {format_count(part.items, 'item')}, weight {format_weight(part.weight)}"
+    weight = "" if part.weight == part.items else f", weight {format_weight(part.weight)}"
+    size = f"{part.name(mistake.other)}: {format_count(part.items, 'item')}{weight}"
     href = "" if part.cluster is None else link("run", name, "cluster", mistake.other, part.cluster)
     return letter(rank), min(rank, len(LETTERS) - 1), size, href
 

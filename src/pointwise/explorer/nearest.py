@@ -33,7 +33,20 @@ def _distinct(frame: nw.LazyFrame, column: str) -> nw.LazyFrame:
 
 def _is_whole(text: str) -> bool:
     digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))
+    return digits.isascii() and digits.isdecimal() and len(digits) <= len(str(2**63)) and abs(int(text)) < 2**63
+
+
+def _begins_with(column: nw.Expr, number: int, *, is_negative: bool) -> nw.Expr:
+    """Tell which integers are written with the digits of another one first, by ranges, which a sorted file finds."""
+    condition: nw.Expr = column == number
+    digits, most = abs(number), 2**63 - 1
+    least, beyond = 10 * digits, 10 * (digits + 1)
+    while digits and least <= most:
+        last = min(beyond - 1, most)
+        low, high = (-last, -least) if is_negative else (least, last)
+        condition = condition | ((column >= low) & (column <= high))
+        least, beyond = 10 * least, 10 * beyond
+    return condition
 
 
 def starts_with(frame: nw.LazyFrame, column: str, prefix: str, engine: Engine, *, limit: int) -> list[Any]:
@@ -41,7 +54,7 @@ def starts_with(frame: nw.LazyFrame, column: str, prefix: str, engine: Engine, *
     if isinstance(frame.collect_schema()[column], nw.String):
         condition = nw.col(column).str.starts_with(prefix)
     elif _is_whole(prefix):
-        condition = nw.col(column).cast(nw.String).str.starts_with(prefix)
+        condition = _begins_with(nw.col(column), int(prefix), is_negative=prefix.startswith("-"))
     else:
         return []
     found = _distinct(frame.filter(condition), column).sort(column).head(limit)

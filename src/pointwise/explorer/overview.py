@@ -14,9 +14,9 @@ from pointwise.explorer.listing import make_listing
 from pointwise.explorer.review import read_notes
 from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import Page, Visit
-from pointwise.explorer.sparks import Spark, draw_spark
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid
+from pointwise.pages.miniatures import Spark, draw_spark
 from pointwise.store.history import history
 from pointwise.store.manifest import COMPARISON, ComparisonManifest, read_manifest
 from pointwise.text.values import format_metric
@@ -59,7 +59,7 @@ def _grid(name: str, caption: str, table: MetricTable, rows: Sequence[Mapping[st
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(row) | {_CREATED: str(row[_CREATED] or "")[:16].replace("T", " ")}
+    return dict(row) | {_CREATED: str(row[_CREATED] or "")[:16].replace("T", "\u00a0")}
 
 
 def _sparks(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> Sequence[Spark]:
@@ -67,7 +67,7 @@ def _sparks(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> Sequence[S
     whole = [row for row in reversed(rows) if not row[_PROBLEM]]
     names = [column.name for column in table.describe() if column.kind is Kind.METRIC]
     series = {name: [row[name] for row in whole if row[name] is not None] for name in names}
-    return [draw_spark(name, values, format_metric) for name, values in series.items() if len(values) > 1]
+    return [draw_spark(name, values, format_metric, noun="runs") for name, values in series.items() if len(values) > 1]
 
 
 def _read_comparison(stored: StoredFolder) -> dict[str, Any]:

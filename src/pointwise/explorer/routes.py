@@ -15,7 +15,7 @@ from pointwise.explorer.changed import (
 from pointwise.explorer.clusters import show_cluster, show_clusters
 from pointwise.explorer.comparisons import find_compared_item, show_changes, show_compared_item, show_comparison
 from pointwise.explorer.items import show_elsewhere, show_item, show_items
-from pointwise.explorer.judging import answer_question, decide, show_cases, show_estimates, show_question
+from pointwise.explorer.judging import answer_question, decide, show_ahead, show_cases, show_estimates, show_question
 from pointwise.explorer.mistakes import show_mistakes
 from pointwise.explorer.overview import show_overview
 from pointwise.explorer.review import note_wrong_truth, show_review
@@ -79,6 +79,7 @@ ROUTES = (
     Route(("diff", None, "item"), find_changed_item, DIFF),
     Route(("diff", None, "item", None), show_changed_item, DIFF),
     Route(("diff", None, "judge"), show_question),
+    Route(("diff", None, "judge", "ahead"), show_ahead),
     Route(("diff", None, "adjudicate"), show_cases),
     Route(("diff", None, "estimates"), show_estimates),
 )

@@ -50,7 +50,8 @@ def show_run(visit: Visit) -> Page:
         "slices": list(_slices(name, evaluation)),
         "by": [(column, link("run", name, "slices", by=column)) for column in sliceable_columns(evaluation)],
         "metrics": list(evaluation.metrics),
-        "links": _links(name),
+        "all_mistakes": link("run", name, "mistakes"),
+        "report": link("run", name, "report"),
     }
     rows = overall.to_dicts()
     facts = {"run": name, "coverage": evaluation.coverage.to_dict(), "warnings": evaluation.warnings}
@@ -77,21 +78,19 @@ def sliceable_columns(evaluation: Evaluation) -> list[str]:
     return [*evaluation.evidence.slice_schema, *SIZES]
 
 
-def _links(name: str) -> list[tuple[str, str]]:
-    return [
-        ("Mistakes", link("run", name, "mistakes")),
-        ("Ideal clusters", link("run", name, "clusters", "ideal")),
-        ("Actual clusters", link("run", name, "clusters", "actual")),
-        ("Slices", link("run", name, "slices")),
-        ("Items", link("run", name, "items")),
-        ("Download the report", link("run", name, "report")),
-    ]
-
-
 def _mistakes(name: str, evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Describe the costliest mistakes in words, with the cluster that each is about."""
     found = evaluation.mistakes(MOST_MISTAKES)
-    return [(str(mistake), format_share(mistake.share), cluster_link(name, mistake)) for mistake in found]
+    return [
+        (say_cluster(str(mistake), mistake.side), f"{format_share(mistake.share)} of the {mistake.kind} rate", href)
+        for mistake in found
+        for href in [cluster_link(name, mistake)]
+    ]
+
+
+def say_cluster(sentence: str, side: str) -> str:
+    """Begin a sentence about a cluster with what it is about."""
+    return f"{side.capitalize()} cluster{sentence.removeprefix(side)}"
 
 
 def cluster_link(name: str, mistake: Mistake) -> str:

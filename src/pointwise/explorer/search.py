@@ -38,12 +38,13 @@ def show_search(visit: Visit) -> Page:
 
 def _find(visit: Visit, run: str, wanted: str) -> Iterator[dict[str, Any]]:
     try:
-        evidence = visit.evaluation(run).evidence
+        opened = visit.sorted_run(run)
     except PointwiseError:
         if visit["run"]:
             raise
         return  # the overview says what is wrong with it
     for column, place in _WHERE.items():
+        evidence = opened.by(column).evidence
         frame = evidence.items if column == ITEM else evidence.cells
         for found in starts_with(frame, column, wanted, evidence.engine, limit=_EACH):
             yield {"id": found, "what": _NAMES[column], "run": run, "href": link("run", run, *place, found)}

@@ -16,6 +16,7 @@ from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.store.history import as_text, stored_below
 from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, FolderKind, read_manifest
 
+_NAMED = 2  # parts of an address: what something is, and its name
 _FRESH = 1.0  # seconds for which an unknown name is not looked for again
 
 
@@ -70,6 +71,11 @@ class Shelf:
         if known is None:
             raise NotFoundError(f"There is no stored {kind.noun} {name!r} below {str(self.top)!r}.")
         return known
+
+    def knows(self, *address: str) -> bool:
+        """Tell whether the first two parts of an address name something that was found."""
+        kinds = {"compare": COMPARISON.noun}
+        return len(address) == _NAMED and (kinds.get(address[0], address[0]), address[1]) in self._found
 
     def _walk(self) -> Iterator[StoredFolder]:
         for path, kind in stored_below(self.top):

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import narwhals.stable.v2 as nw
 
@@ -19,7 +20,7 @@ from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, IDEAL, ITEM
 from pointwise.core.evidence import Evidence
 from pointwise.engines import Engine, start_engine
-from pointwise.engines.base import load_own
+from pointwise.engines.base import Source, load_own
 from pointwise.engines.files import opened, say_why
 from pointwise.errors import NotFoundError, RunError
 from pointwise.evaluation import Evaluation, load
@@ -115,15 +116,14 @@ class Sorted:
         """
         evidence = self._evidence
         key = evidence.key(ITEM, item)
-        own = self.by(ITEM).evidence.items.filter(nw.col(ITEM) == key)
+        own = self._find(_ITEMS, ITEM, key, evidence.items)
         found = evidence.engine.collect(own.select(IDEAL, ACTUAL)).to_pylist()
         if not found:
             raise NotFoundError(f"Item {item!r} is not among the common items.")
         ideal, actual = found[0][IDEAL], found[0][ACTUAL]
-        members = self._read(_ITEMS, IDEAL, evidence.items).filter(nw.col(IDEAL) == ideal)
-        others = self._read(_ITEMS, ACTUAL, evidence.items)
-        others = others.filter((nw.col(ACTUAL) == actual) & (nw.col(IDEAL) != ideal))
-        cells = self._read(_CELLS, IDEAL, evidence.cells).filter(nw.col(IDEAL) == ideal)
+        members = self._find(_ITEMS, IDEAL, ideal, evidence.items)
+        others = self._find(_ITEMS, ACTUAL, actual, evidence.items).filter(nw.col(IDEAL) != ideal)
+        cells = self._find(_CELLS, IDEAL, ideal, evidence.cells)
         seen = evidence.engine.checkpoint(nw.concat([members, others.select(*members.collect_schema().names())]))
         return replace(self.evaluation, evidence=replace(evidence, found=seen, cells=cells))
 
@@ -144,13 +144,24 @@ class Sorted:
     def _engine(self) -> Engine:
         return self.evaluation.engine
 
+    def _find(self, table: str, column: str, key: Any, own: nw.LazyFrame) -> nw.LazyFrame:
+        """Look the rows with one value of a column up, in a sidecar if there is one."""
+        source = self._open(table, column, own)
+        if source is None:
+            return own.filter(nw.col(column) == key)
+        return load_own(self._engine.look_up(source, column, [key]), list(own.collect_schema()))
+
     def _read(self, table: str, column: str, own: nw.LazyFrame) -> nw.LazyFrame:
         """Read a sidecar, with the columns that the evaluation's own table has."""
+        source = self._open(table, column, own)
+        return own if source is None else load_own(source, list(own.collect_schema()))
+
+    def _open(self, table: str, column: str, own: nw.LazyFrame) -> Source | None:
+        """Open a sidecar, if there is one like the evaluation's own table: attributes may have made ids text."""
         path = _file(self._place, table, column)
         if path.is_symlink() or self._place.is_symlink() or not path.is_file():
-            return own
+            return None
         wanted, source = dict(own.collect_schema()), self._engine.read(path)
         if not set(wanted) <= set(source.columns):
-            return own
-        found = load_own(source, list(wanted))
-        return found if dict(found.collect_schema()) == wanted else own  # attributes may have made ids text
+            return None
+        return source if dict(load_own(source, list(wanted)).collect_schema()) == wanted else None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pointwise.comparison.comparison import Comparison, load_comparison
 from pointwise.diffs.diff import Diff, load_diff
 from pointwise.engines import start_engine
-from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation, load
 from pointwise.explorer.jobs import Job
 from pointwise.explorer.shelf import Shelf, StoredFolder
@@ -21,6 +21,8 @@ from pointwise.explorer.sittings import Sittings
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
 Known = TypeVar("Known", Evaluation, Diff)
+Link = tuple[str, str]
+"""What a link says, and where it leads."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class Site:
         return set()
 
     @cached_property
+    def unrelated(self) -> dict[Any, str]:
+        """Versions of what is stored that the attributes are not about, with the reason."""
+        return {}
+
+    @cached_property
     def sittings(self) -> Sittings:
         """The judges who are answering."""
         return Sittings()
@@ -75,6 +82,7 @@ class Page:
         status: Of the answer.
         run: The run that searches are about.
         download: A whole file to return instead of the page.
+        notes: What to know when reading the page.
     """
 
     title: str
@@ -87,6 +95,7 @@ class Page:
     status: int = 200
     run: str = ""
     download: str = ""
+    notes: Sequence[str] = ()
 
 
 class MissingPageError(PointwiseError):
@@ -96,11 +105,14 @@ class MissingPageError(PointwiseError):
         message: What is missing.
         advice: What to do, or what there is instead.
         links: Where to go instead.
+        nearest: Ids that look like one that does not exist, with their addresses.
     """
 
-    def __init__(self, message: str, *, advice: str = "", links: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, message: str, *, advice: str = "", links: Sequence[Link] = (), nearest: Sequence[Link] = ()
+    ) -> None:
         super().__init__(message)
-        self.advice, self.links = advice, tuple(links)
+        self.advice, self.links, self.nearest = advice, tuple(links), tuple(nearest)
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,7 @@ class Visit:
     query: Mapping[str, str]
     job: Job
     opened: ExitStack = field(default_factory=ExitStack)
+    notes: dict[str, str] = field(default_factory=dict)  # what to know about what was opened, by its name
 
     def __getitem__(self, name: str) -> str:
         """Return a parameter of the address; empty if it is not there."""
@@ -134,18 +147,25 @@ class Visit:
         opened: Evaluation = self._open(stored, load)
         return self._with_attributes(opened, stored)
 
-    def sorted_run(self) -> Sorted:
-        """Open the run that the address names, to look up a few of its rows."""
-        return Sorted(self.evaluation(), self.site.top, self.stored(RUN))
+    def sorted_run(self, name: str | None = None) -> Sorted:
+        """Open a run, by default that which the address names, to look up a few of its rows."""
+        return Sorted(self.evaluation(name), self.site.top, self.stored(RUN, name))
 
     def _with_attributes(self, opened: Known, stored: StoredFolder) -> Known:
         """Give an evaluation or a diff the attributes, which are checked once for every version of it."""
         if self.site.attributes is None:
             return opened
-        version = (stored.path, stored.version)
-        known: Known = opened.with_attributes(self.site.attributes, verify=version not in self.site.verified)
-        self.site.verified.add(version)
-        return known
+        version, site = (stored.path, stored.version), self.site
+        if version not in site.unrelated:
+            try:
+                known: Known = opened.with_attributes(site.attributes, verify=version not in site.verified)
+            except (IdTypeError, NoCommonItemsError) as error:
+                site.unrelated[version] = str(error)
+            else:
+                site.verified.add(version)
+                return known
+        self.notes[stored.name] = f"{site.unrelated[version]} So no attributes are shown for {stored.name}."
+        return opened
 
     def comparison(self) -> Comparison:
         """Open a comparison."""

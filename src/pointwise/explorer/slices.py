@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pointwise.answers.slices import SIZES
 from pointwise.explorer.listing import MOST_ROWS, make_listing, say_notes
 from pointwise.explorer.runs import run_trail, sliceable_columns
 from pointwise.explorer.site import Page, Visit
@@ -34,7 +35,7 @@ def show_slices(visit: Visit) -> Page:
     content = {
         "by": by,
         "where": visit["where"],
-        "columns": [(column, link("run", name, "slices", by=column)) for column in columns],
+        "columns": [(_say(column), link("run", name, "slices", by=column), column == by) for column in columns],
         "crossed": [(f"{by}, {c}", link("run", name, "slices", by=f"{by},{c}")) for c in columns if _crosses(keys, c)],
         "slices": make_listing(
             "slices",
@@ -48,6 +49,11 @@ def show_slices(visit: Visit) -> Page:
     }
     title = f"Slices by {by}"
     return Page(title, "slices.html", content, run_trail(name), table.columns, rows, {"run": name, "by": by}, run=name)
+
+
+def _say(column: str) -> str:
+    """Write a column; ours without underscores."""
+    return column.replace("_", " ") if column in SIZES else column
 
 
 def _cut(number: int) -> list[str]:

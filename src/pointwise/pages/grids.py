@@ -28,7 +28,16 @@ from pointwise.text.values import MISSING, format_ends, format_value
 MOST_TEXT = 80
 """Longer values are cut: an id or an attribute may be of any length."""
 
-_OWN_KEYS = (IDEAL, ACTUAL, *(name_part(ACTUAL, side) for side in (BASELINE, EXPERIMENT)))
+_SHORT, _WIDE, _LONG = 16, 40, 24  # characters of a value in one line, of one that needs room, and of a whole word
+
+_OWN_KEYS = (
+    IDEAL,
+    ACTUAL,
+    "baseline_cluster",
+    "experiment_cluster",
+    "continues_as",
+    *(name_part(ACTUAL, side) for side in (BASELINE, EXPERIMENT)),
+)
 """Columns of ids that pointwise has named; names that a user has given stay as they are."""
 
 _DEFINITIONS = {
@@ -79,6 +88,15 @@ class Value:
     href: str = ""  # what the value is made of
     mark: str = ""  # a letter or a sign before the value, with a style of its own
     tone: str = ""  # which style
+
+    @property
+    def width(self) -> str:
+        """How wide its column should be: "short" if it stays in one line, "wide", or "long" if words may be broken."""
+        if len(self.text) <= _SHORT:
+            return "short"
+        if max(map(len, self.text.split()), default=0) > _LONG:
+            return "long"
+        return "wide" if len(self.text) > _WIDE else "middling"
 
 
 @dataclass(frozen=True)

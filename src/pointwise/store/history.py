@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ITEM_SHARES, ITEM_SIZES, ITEMS, WEIGHT, WEIGHT_SHARES, Column, Kind, keys, undrawn
+from pointwise.columns import (
+    ITEM_SHARES,
+    ITEM_SIZES,
+    ITEMS,
+    WEIGHT,
+    WEIGHT_SHARES,
+    Column,
+    Kind,
+    keys,
+    undrawn,
+    with_ends,
+)
 from pointwise.core.coverage import coverage_of, says_more
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.files import as_path, say_why
@@ -71,12 +82,17 @@ def history(path: str | os.PathLike[str], *, of: HistoryOf = "runs", engine: Eng
     others = _OTHERS[of]
     table = _history_table(rows, kind.noun, metrics, [column.name for column in others])
     engine = choose_engine(engine)
-    numbers = [*(Column(name, Kind.METRIC) for name in metrics), *others]
-    described = (*keys(kind.noun), Column("created"), *ITEM_SIZES[:2], *numbers, Column("problem"))
+    values = [c for name in metrics for c in _with_ends(Column(name, Kind.METRIC), rows)]
+    described = (*keys(kind.noun), Column("created"), *ITEM_SIZES[:2], *values, *others, Column("problem"))
     if not any(map(_is_weighted, rows)):
         described = undrawn(described, WEIGHT_SHARES)
     order = (("created", False), (kind.noun, False))
     return MetricTable(of.capitalize(), from_rows(table, engine), engine, described, order=order)
+
+
+def _with_ends(column: Column, rows: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
+    """Describe a metric, with the ends of its interval if any of the runs stores one."""
+    return with_ends(column) if any(column.name in row.get("intervals", ()) for row in rows) else (column,)
 
 
 def _is_folder(path: Path) -> bool:
@@ -125,6 +141,7 @@ def _read_run(folder: Path) -> dict[str, Any]:
     return {
         "created": manifest.created,
         "metrics": metrics,
+        "intervals": manifest.intervals,
         **_sizes(manifest),
         **coverage_of(manifest.coverage).to_dict(),
     }
@@ -169,6 +186,9 @@ def _history_table(rows: list[dict[str, Any]], noun: str, metrics: list[str], ot
     }
     for name in metrics:
         columns[name] = column([row["metrics"].get(name) for row in rows], pa.float64())
+        for place, end in enumerate(_with_ends(Column(name, Kind.METRIC), rows)[1:]):
+            ends = [row.get("intervals", {}).get(name) for row in rows]
+            columns[end.name] = column([pair and pair[place] for pair in ends], pa.float64())
     for name in others:
         columns[name] = column([row.get(name) for row in rows], pa.float64())
     return pa.table(columns | {"problem": column([row.get("problem") for row in rows], pa.string())})

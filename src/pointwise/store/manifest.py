@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, TypeVar, get_type_hints
 
@@ -154,6 +154,7 @@ class RunManifest(EvidenceManifest):
     Args:
         metrics: Names of the metrics stored.
         coverage: The numbers of `Coverage.to_dict`.
+        intervals: The ends of the overall metrics' intervals, of those that have one.
         confidence: How often the intervals should contain the true value.
         shows_intervals: Whether tables show intervals.
     """
@@ -162,6 +163,7 @@ class RunManifest(EvidenceManifest):
 
     metrics: tuple[str, ...]
     coverage: dict[str, int | float | None]
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     confidence: float = 0.95
     shows_intervals: bool = True
 

@@ -32,6 +32,7 @@ from pointwise.columns import (
     given_name,
     inside,
 )
+from pointwise.core.coverage import KnownScope, coverage_of
 from pointwise.core.evidence import Evidence
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
@@ -51,6 +52,7 @@ from pointwise.store.manifest import (
     write_manifest,
 )
 from pointwise.store.places import find_place, stored_folder
+from pointwise.uncertainty.intervals import Interval
 from pointwise.version import __version__
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ _CELLS = (
 _CONFUSION = (IDEAL, ACTUAL, TP, IDEAL_WEIGHT, ACTUAL_WEIGHT, TN)
 _ITEMS = (ITEM, IDEAL, ACTUAL, WEIGHT)
 _DESIGN = (EXPANSION, REST, STRATUM)
+_MISSING = "missing"  # the table of ideal items that were dropped
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
     """
     phase("writing")
     with stored_folder(path, RUN, overwrite=overwrite) as folder:
-        facts = write_evidence(evaluation, folder, keep=keep)
+        facts = write_evidence(evaluation, folder, keep=keep, more=_left_out(evaluation))
         metrics = tuple(m.name for m in evaluation.metrics)
         overall, coverage = evaluation.overall.to_dict(), evaluation.coverage.to_dict()
         manifest = RunManifest(
@@ -104,11 +107,29 @@ def save(evaluation: Evaluation, path: str | os.PathLike[str], *, overwrite: boo
             metrics=metrics,
             overall=overall,
             coverage=coverage,
+            intervals=_ends(evaluation.overall.intervals),
             confidence=evaluation.confidence,
             shows_intervals=evaluation.shows_intervals,
         )
         write_manifest(folder, manifest)
     return Path(path)
+
+
+def _ends(intervals: Mapping[str, Interval]) -> dict[str, tuple[float, float]]:
+    return {name: (i.low, i.high) for name, i in intervals.items() if i.low is not None and i.high is not None}
+
+
+def _left_out(evaluation: Evaluation) -> dict[str, nw.LazyFrame]:
+    """Return the ideal items that were dropped, so that a run can tell them from those that the truth does not list.
+
+    The members of actual clusters that lie outside the truth may be many more than the items of a run, which is why
+    they are counted only.
+    """
+    scope = evaluation.scope
+    is_dropped = evaluation.options.missing == "drop" and evaluation.coverage.missing_items > 0
+    if not is_dropped or scope.engine is not evaluation.engine or scope.missing is None:
+        return {}
+    return {_MISSING: scope.missing}
 
 
 class Established(Protocol):
@@ -135,17 +156,20 @@ class Established(Protocol):
         ...
 
 
-def write_evidence(found: Established, folder: Path, *, keep: Sequence[str] = ()) -> dict[str, Any]:
+def write_evidence(
+    found: Established, folder: Path, *, keep: Sequence[str] = (), more: Mapping[str, nw.LazyFrame] | None = None
+) -> dict[str, Any]:
     """Write what was established into a folder; return what its manifest says about it.
 
     Args:
         found: What to write.
         folder: Where.
         keep: Columns of the items to store beside those that the slices need.
+        more: Further tables by name.
     """
     items, specs = _stored_items(found, keep)
     names = _stored_names(items, found.metrics)
-    tables = _tables(found, items, names)
+    tables = _tables(found, items, names) | dict(more or {})
     for name, frame in tables.items():
         found.evidence.engine.write(frame, folder / f"{name}.parquet")
     return {
@@ -245,7 +269,7 @@ def open_run(path: str | os.PathLike[str], *, verify: bool) -> AbstractContextMa
 
 def read_later(manifest: EvidenceManifest) -> list[str]:
     """Name the files that answers are computed from."""
-    return [name for table in ("cells", "items", "design") for name in manifest.tables.get(table, ())]
+    return [name for table in ("cells", "items", "design", _MISSING) for name in manifest.tables.get(table, ())]
 
 
 def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
@@ -256,6 +280,13 @@ def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
     items = _read(run, "items", tuple(stored.values()), engine, named=tuple(stored))
     sample, has_empty = read_sample(run, engine), run.manifest.options.has_empty
     return Evidence(engine, items, cells, run.manifest.totals, sample=sample, has_empty=has_empty)
+
+
+def read_scope(run: OpenFolder[RunManifest], engine: Engine) -> KnownScope:
+    """Have an engine read what a run knows of the items that were left out."""
+    is_there = _MISSING in run.manifest.tables
+    missing = _read(run, _MISSING, (ITEM, IDEAL), engine) if is_there else None
+    return KnownScope(coverage_of(run.manifest.coverage), engine, missing)
 
 
 def read_sample(run: OpenFolder[E], engine: Engine) -> Sample:

@@ -51,3 +51,53 @@ document.addEventListener("submit", (event) => {
   if (event.target.dataset.isSent) event.preventDefault();
   event.target.dataset.isSent = "yes";
 });
+
+// Judging: the next questions are fetched before they are asked, so that one follows at once when an answer is acknowledged.
+const ahead = new Map();
+
+async function lookAhead() {
+  const place = document.getElementById("asked");
+  if (!place) return;
+  const answer = await fetch(place.dataset.ahead).catch(() => null);
+  if (!answer || !answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const arrived = performance.now();
+  ahead.clear();
+  for (const form of page.querySelectorAll("form.judge")) ahead.set(form.id, { form, arrived });
+  document.getElementById("standing").replaceWith(page.getElementById("standing"));
+}
+
+function showNext(found) {
+  const form = document.importNode(found.form, true);
+  // The clock of an answer starts now, not when its question was fetched.
+  form.elements.since.value = Number(form.elements.since.value) + Math.round(performance.now() - found.arrived);
+  document.getElementById("said").replaceChildren();
+  document.getElementById("asked").replaceChildren(form);
+  document.querySelector("h1").scrollIntoView({ block: "nearest" });
+  lookAhead();
+}
+
+async function sendAnswer(form, button) {
+  const body = new URLSearchParams(new FormData(form, button));
+  body.set("ahead", "1");
+  const answer = await fetch(form.action, { method: "POST", body, headers: { accept: "application/json" } });
+  if (!answer.ok) {
+    ahead.clear();
+    delete form.dataset.isSent;
+    return form.requestSubmit(button); // which shows what is wrong; an answer that did arrive is recorded once
+  }
+  const { next } = await answer.json();
+  const found = ahead.get(next.split("#")[1]);
+  if (found) return showNext(found);
+  window.location.assign(next.split("#")[0]);
+}
+
+document.addEventListener("submit", (event) => {
+  const button = event.submitter;
+  const isAnswer = event.target.matches("form.judge") && button && ["yes", "no", "unsure", "flag", "skip"].includes(button.value);
+  if (event.defaultPrevented || !isAnswer || !ahead.size) return;
+  event.preventDefault();
+  sendAnswer(event.target, button);
+});
+
+lookAhead();
