@@ -9,7 +9,8 @@ import time
 import pytest
 
 import pointwise as pw
-from pointwise.cli import live
+from pointwise.cli import app, live
+from pointwise.core.coverage import Scope
 from pointwise.engines.duckdb import DuckDBEngine
 from pointwise.progress import listening, phase
 
@@ -43,6 +44,26 @@ def test_a_bar_appears_on_a_terminal_when_work_takes_long(monkeypatch):
         phase("aligning")
         time.sleep(0.3)
     assert "aligning" in sys.stderr.getvalue()
+
+
+def test_metrics_are_shown_while_coverage_is_still_counted(monkeypatch, tmp_path):
+    clusters = tmp_path / "clusters.csv"
+    clusters.write_text("item,cluster\na,1\nb,1\n")
+    shown = []
+    count_clusters = Scope._count_clusters
+
+    def count_slowly(scope):
+        time.sleep(0.3)  # longer than the bar takes to be drawn again
+        shown.append(sys.stderr.getvalue())
+        return count_clusters(scope)
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(live, "_PATIENCE", 0.0)
+    monkeypatch.setattr(Scope, "_count_clusters", count_slowly)
+    monkeypatch.setenv("COLUMNS", "200")
+    app(["evaluate", str(clusters), str(clusters)], standalone_mode=False)
+    assert "counting members outside the truth" in shown[0]
+    assert "precision 1.0000, recall 1.0000" in shown[0]
 
 
 def test_no_bar_for_quick_work_or_without_a_terminal(monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -76,20 +76,23 @@ _PLAIN = (
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
     """Average metrics over all common items; intervals are computed on demand."""
-    sums = evidence.engine.collect(sum_up(evidence.sample.expand(evidence.measured(metrics)), (), metrics))
+    found = evidence.engine.collect(sum_up(evidence.sample.expand(evidence.measured(metrics)), (), metrics))
     averages = partial(find_averages, metrics=metrics, total_weight=evidence.estimated_weight)
-    row = run(averages, sums).to_pylist()[0]
+    row = run(averages, found).to_pylist()[0]
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
     values = {m.name: row[m.name] for m in metrics}
-    find_intervals = later(evidence.engine, lambda: _overall_intervals(evidence, metrics, confidence))
+    sums = found.to_pylist()[0]
+    find_intervals = later(evidence.engine, lambda: _overall_intervals(evidence, metrics, sums, confidence))
     return Overall(row[ITEMS], row[WEIGHT], values, undefined, find_intervals, evidence.sample)
 
 
-def _overall_intervals(evidence: Evidence, metrics: Sequence[Metric], confidence: float) -> dict[str, Interval]:
+def _overall_intervals(
+    evidence: Evidence, metrics: Sequence[Metric], whole: Mapping[str, Any], confidence: float
+) -> dict[str, Interval]:
     rows = evidence.sample.expand(evidence.measured(metrics))
-    sums = evidence.engine.checkpoint(sum_up(rows, (IDEAL,), metrics))
+    sums = sum_up(rows, (IDEAL,), metrics)
     total, sample = evidence.estimated_weight, evidence.sample
-    varied = evidence.engine.collect(vary_sums(sums, (), metrics, sample=sample))
+    varied = evidence.engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole))
     lifted = lift_collected(varied, (), metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
     return read_intervals(lifted.to_pylist()[0], metrics, confidence=confidence, sample=sample)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,11 +16,13 @@ from pointwise.cli.wording import translate
 from pointwise.columns import HIGH, IDEAL_CLUSTERS, LOW, METRIC, SLICE, VALUE, Column
 from pointwise.errors import UsageError
 from pointwise.inputs.options import CONFIDENCE, Pairs
+from pointwise.progress import phase
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
 
 _STORING = "Storing the run"
+_COVERING = "counting members outside the truth"
 
 
 @app.command()
@@ -99,7 +102,7 @@ def evaluate(
     if save is not None:
         check_place(save, overwrite=overwrite)
     with (
-        progress("reading", "aligning", "cross-tabulating", "writing"),
+        progress("reading", "aligning", "cross-tabulating", "averaging", _COVERING, "writing") as show_found,
         stdin.files(ideal, actual, weights, attributes) as (truth, clusters, weighed, known),
     ):
         settings |= {
@@ -110,6 +113,9 @@ def evaluate(
         settings |= {"ideal": options.links_from_options(truth, "ideal", given)}
         settings |= {"actual": options.links_from_options(clusters, "actual", given)}
         evaluation = evaluate_clustering(keep_items=bool(save or html), **settings)
+        phase("averaging")
+        show_found(_draw_values(evaluation))
+        phase(_COVERING)
         if save is not None:
             evaluation.save(save, overwrite=overwrite, keep=keep)
         if html is not None:
@@ -120,6 +126,14 @@ def evaluate(
         output.say(f"Stored the run in {save}.")
     if html is not None:
         output.say(f"Wrote the report to {html}.")
+
+
+def _draw_values(evaluation: Evaluation) -> str:
+    """Write the first metrics in few words, for who waits for the rest."""
+    from pointwise.text.values import format_metric
+
+    overall = evaluation.overall
+    return ", ".join(f"{name} {format_metric(overall[name])}" for name in islice(overall.values, 4))
 
 
 def evaluation_facts(evaluation: Evaluation, *, counted: bool) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class Common:
         keeps_outside: Whether `all_pairs` has the items that only the actual clustering has.
         files: What all of this was read from.
         has_empty: Whether some of the items have an empty cluster on one side.
+        counts_outside: Whether a policy counts members of actual clusters that the truth does not list as wrong there.
     """
 
     items: Held | nw.LazyFrame
@@ -58,6 +59,7 @@ class Common:
     keeps_outside: bool
     files: Files
     has_empty: bool = False
+    counts_outside: bool = False
 
 
 def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps_items: bool = False) -> Common:
@@ -101,7 +103,8 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     outside = None
     if options.outside == "wrong":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
-    return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files, options.has_empty)
+    counts_outside = options.outside != "ignore"
+    return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files, options.has_empty, counts_outside)
 
 
 def _with_clusters(aligned: nw.LazyFrame, options: Options) -> nw.LazyFrame:

@@ -13,11 +13,13 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import (
     ACTUAL,
     ACTUAL_WEIGHT,
+    BAD_WEIGHTS,
     CLUSTER,
     COVERAGE_SHARES,
     IDEAL,
     ITEM,
     ITEM_SHARES,
+    ITEMS,
     TP,
     VALUE,
     WEIGHT,
@@ -160,7 +162,7 @@ def _share_of(*parts: float | None, part: float | None) -> float | None:
     return part / sum(known)
 
 
-_FULL, _SHARED, _BAD = "_full", "_shared", "_bad"
+_FULL, _SHARED, _COMMON, _OUTSIDE = "_full", "_shared", "_common", "_outside"
 
 
 def _kind_of(name: str) -> Kind:
@@ -209,22 +211,19 @@ class Scope:
     def coverage(self) -> Coverage:
         """Count what is common and what is left out, once."""
         self.common.files.check()
-        counts, pairs = self.common.counts, self.common.all_pairs
-        outside_items, outside_weight = self._outside
-        ideal, common = pairs.filter(~nw.col(IDEAL).is_null()), alignment.common_items(pairs)
-        sides = [_grouped(ideal, IDEAL), _grouped(common, IDEAL), _grouped(common, ACTUAL)]
-        ideal_clusters, ideal_touched, actual_touched = count_each(sides, self.engine)
+        counts = self.common.counts
+        ideal_clusters, ideal_touched, actual_touched = self._count_clusters()
         return Coverage(
             ideal_items=self.inputs.rows[0],
             actual_items=self.inputs.rows[1],
             common_items=counts.common,
             missing_items=counts.missing,
-            outside_items=outside_items,
+            outside_items=self._outside.items,
             ideal_weight=_plus(counts.common_weight, counts.missing_weight),
             actual_weight=self._actual_weight(),
             common_weight=counts.common_weight,
             missing_weight=counts.missing_weight,
-            outside_weight=outside_weight,
+            outside_weight=self._outside.weight,
             least_precision=self._least_precision(),
             ideal_clusters=ideal_clusters,
             ideal_clusters_touched=ideal_touched,
@@ -239,21 +238,64 @@ class Scope:
         ideal = self.inputs.ideal.frame.select(nw.col(ITEM), nw.col(CLUSTER).alias(IDEAL))
         return ideal.join(self.inputs.actual.frame.select(ITEM), on=ITEM, how="anti")
 
+    def _count_clusters(self) -> tuple[int, int, int]:
+        """Count the ideal clusters, and those of both sides that hold a common item."""
+        pairs = self.common.all_pairs
+        common = alignment.common_items(pairs)
+        sides = [_grouped(common, IDEAL), _grouped(common, ACTUAL)]
+        if self.common.counts.missing:  # otherwise every ideal cluster holds a common item
+            sides.append(_grouped(pairs.filter(~nw.col(IDEAL).is_null()), IDEAL))
+        ideal_touched, actual_touched, *ideal = count_each(sides, self.engine)
+        return (*ideal, ideal_touched)[0], ideal_touched, actual_touched
+
     def _count_actual_clusters(self) -> int:
         return count(_grouped(self.inputs.actual.frame, CLUSTER), self.engine)
 
     @cached_property
-    def _outside(self) -> tuple[int, float | None]:
-        """Count and weigh the members of touched actual clusters that the truth does not list."""
+    def _outside(self) -> _Outside:
+        """Find the members of touched actual clusters that the truth does not list, in one look at all members."""
+        if self.common.keeps_outside and not self.common.counts.outside:
+            return _Outside(0, 0.0)
+        found = self.engine.checkpoint(self._outside_by_cluster())
+        names = [c for c in found.collect_schema().names() if c != ACTUAL]
+        sums = only_row(found.select(nw.col(*names).sum()), self.engine)
+        items = int(sums[ITEMS] or 0)
+        if not items:
+            return _Outside(0, 0.0)  # nothing weighs nothing, whatever is known
+        is_known = WEIGHT in names and not sums.get(BAD_WEIGHTS)
+        return _Outside(items, alignment.finite(sums[WEIGHT]) if is_known else None, found)
+
+    def _outside_by_cluster(self) -> nw.LazyFrame:
+        """Count the outside members of every touched actual cluster; weigh them as far as weights are known."""
         common = self.common
+        if common.outside is not None:
+            return common.outside
         if common.keeps_outside:
-            members = alignment.touching(alignment.outside_items(common.all_pairs), self._touched)
-            counts = alignment.read_counts(self.engine.collect(alignment.count_items(members)).to_pylist())
-            return counts.outside, counts.outside_weight
+            pairs = alignment.touching(alignment.outside_items(common.all_pairs), self._touched)
+            bad = [c for c in pairs.collect_schema().names() if c == BAD_WEIGHTS]
+            return pairs.select(ACTUAL, ITEMS, nw.col(TP).alias(WEIGHT), *bad)
+        if self.inputs.weight_role is None:
+            return self._rest_of_clusters()
         others = self._members.join(self.inputs.ideal.frame.select(ITEM), on=ITEM, how="anti")
         members = alignment.touching(others, self._touched)
-        number = count(members.select(ACTUAL), self.engine)
-        return number, self._weigh(members) if number else 0.0  # no items weigh 0, even if weights are unknown
+        sums = [nw.len().alias(ITEMS)]
+        if WEIGHT in members.collect_schema().names():
+            members = members.select(ACTUAL, WEIGHT, _is_bad().alias(BAD_WEIGHTS))
+            sums += [nw.col(WEIGHT).sum(), nw.col(BAD_WEIGHTS).sum()]
+        return members.group_by(ACTUAL).agg(*sums)
+
+    def _rest_of_clusters(self) -> nw.LazyFrame:
+        """Count the members of touched actual clusters and take off the common items.
+
+        That takes a look at the clusters of all members only, which is half as much as at their items, too.
+        """
+        own = self._touched.group_by(ACTUAL).agg(nw.col(ITEMS).sum().alias(_COMMON))
+        dtype = own.collect_schema()[ACTUAL]  # text if a policy made up ids, whatever the clustering has
+        members = self._members.select(nw.col(ACTUAL).cast(dtype)).join(own, on=ACTUAL, how="inner")
+        full = members.group_by(ACTUAL, _COMMON).agg(nw.len().alias(ITEMS))
+        rest = (nw.col(ITEMS).cast(nw.Int64) - nw.col(_COMMON).cast(nw.Int64)).alias(ITEMS)
+        counted = full.select(ACTUAL, rest).filter(nw.col(ITEMS) > 0)
+        return counted.with_columns(nw.col(ITEMS).cast(nw.Float64).alias(WEIGHT))
 
     @property
     def _touched(self) -> nw.LazyFrame:
@@ -268,40 +310,19 @@ class Scope:
             return frame
         return frame.join(weights.frame, on=ITEM, how="left")
 
-    def _weigh(self, members: nw.LazyFrame) -> float | None:
-        """Add up weights; None unless all of them are known."""
-        if self.inputs.weight_role is None:
-            return float(count(members.select(ACTUAL), self.engine))
-        if WEIGHT not in members.collect_schema().names():
-            return None
-        bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0)).alias(_BAD)
-        row = only_row(members.select(WEIGHT, bad).select(nw.col(WEIGHT).sum(), nw.col(_BAD).sum()), self.engine)
-        return None if row[_BAD] else alignment.finite(row[WEIGHT])
-
     def _least_precision(self) -> float | None:
         """Average the precision that items have if whatever else their actual clusters hold does not belong there."""
-        if self._outside[1] is None:
+        if self._outside.weight is None:
             return None
         cells = self.cells.filter(nw.col(TP) > 0) if self.common.has_empty else self.cells
-        dtype = cells.collect_schema()[ACTUAL]  # text where items without a cluster got one
-        joined = cells.join(self._full_clusters().with_columns(nw.col(ACTUAL).cast(dtype)), on=ACTUAL, how="left")
-        actual = nw.when(nw.col(_FULL) > nw.col(ACTUAL_WEIGHT)).then(nw.col(_FULL)).otherwise(nw.col(ACTUAL_WEIGHT))
-        rows = joined.with_columns(actual.alias(_FULL)).with_columns(
-            (nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED)
-        )
+        full = nw.col(ACTUAL_WEIGHT)
+        if self._outside.by_cluster is not None and not self.common.counts_outside:
+            others = self._outside.by_cluster.select(ACTUAL, nw.col(WEIGHT).alias(_OUTSIDE))
+            cells = cells.join(others, on=ACTUAL, how="left")
+            full = full + nw.col(_OUTSIDE).fill_null(0)
+        rows = cells.with_columns(full.alias(_FULL)).select((nw.col(TP) * nw.col(TP) / nw.col(_FULL)).alias(_SHARED))
         whole = total(cells, TP, self.engine) if self.common.has_empty else self.common.totals.weight
         return total(rows, _SHARED, self.engine) / whole
-
-    def _full_clusters(self) -> nw.LazyFrame:
-        """Weigh the actual clusters with all of their members."""
-        if not self._outside[0]:
-            return self.cells.group_by(ACTUAL).agg(nw.col(ACTUAL_WEIGHT).max().alias(_FULL))
-        if self.common.keeps_outside:
-            pairs = self.common.all_pairs.filter(~nw.col(ACTUAL).is_null())
-            return pairs.group_by(ACTUAL).agg(nw.col(TP).sum().alias(_FULL))
-        if self.inputs.weight_role is None:
-            return self._members.group_by(ACTUAL).agg(nw.len().cast(nw.Float64).alias(_FULL))
-        return self._members.group_by(ACTUAL).agg(nw.col(WEIGHT).sum().alias(_FULL))
 
     def _actual_weight(self) -> float | None:
         counts = self.common.counts
@@ -311,7 +332,30 @@ class Scope:
             return _plus(counts.common_weight, counts.outside_weight)
         if self.inputs.weights is not None and count(self._members.select(ACTUAL), self.engine) > self.inputs.rows[1]:
             check_repeats(self.inputs.weights, self.engine)  # of items outside the truth, which no join has shown yet
-        return self._weigh(self._members)
+        if WEIGHT not in self._members.collect_schema().names():
+            return None
+        rows = self._members.select(WEIGHT, _is_bad().alias(BAD_WEIGHTS))
+        row = only_row(rows.select(nw.col(WEIGHT).sum(), nw.col(BAD_WEIGHTS).sum()), self.engine)
+        return None if row[BAD_WEIGHTS] else alignment.finite(row[WEIGHT])
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """Members of touched actual clusters that the truth does not list.
+
+    Args:
+        items: How many there are.
+        weight: What they weigh; None unless all of their weights are known.
+        by_cluster: Both by actual cluster, where there are some.
+    """
+
+    items: int
+    weight: float | None
+    by_cluster: nw.LazyFrame | None = None
+
+
+def _is_bad() -> nw.Expr:
+    return nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 def _plus(a: float, b: float | None) -> float | None:

@@ -131,16 +131,30 @@ def lift_with_intervals(
     return lift_varied(varied, by, metrics=metrics, total_weight=total_weight, sample=sample, confidence=confidence)
 
 
-def vary_sums(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric], *, sample: Sample) -> nw.LazyFrame:
+def vary_sums(
+    sums: nw.LazyFrame,
+    by: Sequence[str],
+    metrics: Sequence[Metric],
+    *,
+    sample: Sample,
+    whole: Mapping[str, Any] | None = None,
+) -> nw.LazyFrame:
     """Sum over groups of ideal clusters everything that values and their intervals need.
+
+    Args:
+        sums: What `sum_up` gives by the group's columns and the ideal cluster.
+        by: Columns that make the groups; none for everything together.
+        metrics: What was summed.
+        sample: How the ideal clusters were drawn.
+        whole: As `find_influences` takes it.
 
     Returns:
         One row per group, as `lift_varied` takes it.
     """
     parts = item_metrics(metrics)
-    weights = list(dict.fromkeys(defined_weight(m) for m in parts))
+    weights = _weights_of(parts)
     squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
-    rows = find_influences(sums, by, metrics).with_columns(*squares)
+    rows = find_influences(sums, by, metrics, whole=whole).with_columns(*squares)
     carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights)]
     return vary(rows, by, [m.name for m in metrics], sample=sample, carry=carry)
 
@@ -188,24 +202,51 @@ def lifted_columns(metrics: Sequence[Metric]) -> list[str]:
     return [ITEMS, WEIGHT, SHARE, IDEAL_CLUSTERS, *per_metric]
 
 
-def find_influences(sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
-    """Add to the sums of every ideal cluster how much leaving it out would move each metric of its group."""
+def find_influences(
+    sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric], *, whole: Mapping[str, Any] | None = None
+) -> nw.LazyFrame:
+    """Add to the sums of every ideal cluster how much leaving it out would move each metric of its group.
+
+    Args:
+        sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice, without `whole`.
+        by: Columns that make the groups; none for everything together.
+        metrics: What was summed.
+        whole: The row of `sum_up` over everything, where the only group is that and the row is at hand.
+    """
     parts = item_metrics(metrics)
-    keys = {f"_key_{n}": _joinable(column) for n, column in enumerate(by)} or {"_key": nw.lit("")}
-    keyed = sums.with_columns(*(expression.alias(key) for key, expression in keys.items()))
-    columns = sum_columns(parts)
-    weights = dict.fromkeys(defined_weight(m) for m in parts)
-    totals = add_up(keyed, list(keys), columns).select(
-        *keys,
-        *(nw.col(weight).alias(weight + _TOTAL) for weight in weights),
-        *((nw.col(m.name) / nw.col(defined_weight(m))).alias(m.name + _MEAN) for m in parts),
-    )
-    rows = keyed.join(totals, on=list(keys), how="inner")
+    rows = _with_totals(sums, by, parts) if whole is None else _with_whole(sums, parts, whole)
     rows = rows.with_columns(*(_influence(m).alias(m.name + INFLUENCE) for m in parts))
     combined = [_influence_of_means(m).alias(m.name + INFLUENCE) for m in metrics if m.means]
     rows = rows.with_columns(*combined) if combined else rows
     names = dict.fromkeys([m.name for m in (*parts, *metrics)])
-    return rows.select(*by, IDEAL, *columns, *(name + INFLUENCE for name in names))
+    return rows.select(*by, IDEAL, *sum_columns(parts), *(name + INFLUENCE for name in names))
+
+
+def _with_totals(sums: nw.LazyFrame, by: Sequence[str], parts: Sequence[Metric]) -> nw.LazyFrame:
+    """Add the weights and means of their group to the sums of ideal clusters."""
+    keys = {f"_key_{n}": _joinable(column) for n, column in enumerate(by)} or {"_key": nw.lit("")}
+    keyed = sums.with_columns(*(expression.alias(key) for key, expression in keys.items()))
+    totals = add_up(keyed, list(keys), sum_columns(parts)).select(
+        *keys,
+        *(nw.col(weight).alias(weight + _TOTAL) for weight in _weights_of(parts)),
+        *((nw.col(m.name) / nw.col(defined_weight(m))).alias(m.name + _MEAN) for m in parts),
+    )
+    return keyed.join(totals, on=list(keys), how="inner")
+
+
+def _with_whole(sums: nw.LazyFrame, parts: Sequence[Metric], whole: Mapping[str, Any]) -> nw.LazyFrame:
+    """Do the same where the only group is everything, whose sums are known."""
+    weights = {m: float(whole[defined_weight(m)]) for m in parts}
+    # Where nothing has a weight, there is no influence to ask for the mean.
+    means = {m: float(whole[m.name]) / weight if weight else 0.0 for m, weight in weights.items()}
+    return sums.with_columns(
+        *(nw.lit(float(whole[weight])).alias(weight + _TOTAL) for weight in _weights_of(parts)),
+        *(nw.lit(mean).alias(m.name + _MEAN) for m, mean in means.items()),
+    )
+
+
+def _weights_of(parts: Sequence[Metric]) -> list[str]:
+    return list(dict.fromkeys(defined_weight(m) for m in parts))
 
 
 def _joinable(column: str) -> nw.Expr:
