@@ -512,8 +512,7 @@ def test_an_interrupt_stops_soon_and_leaves_nothing(tmp_path):
     ) as process:
         while not list(tmp_path.glob(".pointwise-*")):
             assert process.poll() is None
-            time.sleep(0.05)
-        time.sleep(0.2)  # now it is writing
+            time.sleep(0.02)
         asked = time.perf_counter()
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()
