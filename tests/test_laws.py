@@ -41,36 +41,103 @@ def same(value, expected):
         assert value == close(expected)
 
 
-@given(case=cases(REAL))
-def test_law_1_agreement_with_the_oracle(engine, case):
+@given(case=cases(REAL), power=st.integers(-8, 8))
+def test_laws_1_2_3_6_7_and_9_of_items_and_their_mean(engine, case, power):
+    """Hold one evaluation to several laws: on Spark each of them takes seconds."""
     evaluation = evaluate(engine, case)
-    rows = {row["item"]: row for row in evaluation.by_item().to_dicts()}
-    assert set(rows) == set(case.common)
+    rows, overall = evaluation.by_item().to_dicts(), evaluation.overall
+    law_1_items_agree_with_the_oracle(case, rows, overall)
+    law_2_values_lie_in_their_range([*rows, overall.to_dict()])
+    law_6_items_of_a_cell_share_all_values(rows)
+    law_3_only_relative_weights_matter(engine, case, power, overall)
+    law_7_swapping_turns_each_metric_into_its_twin(engine, case, overall)
+    law_9_names_and_order_do_not_matter(engine, case, overall)
+
+
+def law_1_items_agree_with_the_oracle(case, rows, overall):
+    found = {row["item"]: row for row in rows}
+    assert set(found) == set(case.common)
     for name in PER_ITEM:
         values = oracle.item_values(name, case.ideal, case.actual, case.fractions)
         for item, expected in values.items():
-            same(rows[item][name], expected)
+            same(found[item][name], expected)
     for name in BUILT_IN:
-        same(evaluation.overall.values[name], oracle.value(name, case.ideal, case.actual, case.fractions))
+        same(overall.values[name], oracle.value(name, case.ideal, case.actual, case.fractions))
 
 
-@settings(max_examples=FEW)
-@given(case=cases(WHOLE))
-def test_law_1_every_level_agrees_with_the_oracle(engine, case):
-    attributes = pa.table({"item": list(case.weights), "parity": [int(i[1:]) % 2 for i in case.weights]})
+def law_2_values_lie_in_their_range(rows):
+    for row in rows:
+        for name in PER_ITEM:
+            low, high = METRICS[name].range
+            assert row[name] is None or low <= row[name] <= high, (name, row[name])
+
+
+def law_3_only_relative_weights_matter(engine, case, power, overall):
+    scaled = Case(case.ideal, case.actual, {i: w * 2.0**power for i, w in case.weights.items()})
+    other = evaluate(engine, scaled).overall
+    for name in BUILT_IN:
+        same(other.values[name], overall.values[name])  # threads add in any order
+
+
+def law_6_items_of_a_cell_share_all_values(rows):
+    cells = defaultdict(set)
+    for row in rows:
+        cells[row["ideal_cluster"], row["actual_cluster"]].add(tuple(row[n] for n in ("tp", "tn", *PER_ITEM)))
+    assert all(len(values) == 1 for values in cells.values())
+
+
+def law_7_swapping_turns_each_metric_into_its_twin(engine, case, overall):
+    swapped = evaluate(engine, Case(case.actual, case.ideal, case.weights)).overall
+    for name in BUILT_IN:
+        same(swapped.values[METRICS[name].swapped], overall.values[name])
+
+
+def law_9_names_and_order_do_not_matter(engine, case, overall):
+    ideal = {f"new {i}": f"h{c}" for i, c in reversed(case.ideal.items())}
+    actual = {f"new {i}": 100 - c for i, c in reversed(case.actual.items())}
+    weights = {f"new {i}": w for i, w in case.weights.items()}
+    renamed = evaluate(engine, Case(ideal, actual, weights)).overall
+    for name in BUILT_IN:
+        same(renamed.values[name], overall.values[name])
+
+
+@settings(max_examples=FEW)  # six tables of all metrics each
+@given(case=cases(DYADIC))
+def test_laws_1_5_and_11_levels_agree_with_the_oracle_and_recombine(engine, case):
+    third = {item: int(item[1:]) % 3 for item in case.weights}
+    attributes = pa.table({"item": list(third), "third": list(third.values())})
     evaluation = evaluate(engine, case, attributes=attributes, intervals=False)
-    levels = {
-        "ideal_cluster": (evaluation.by_ideal_cluster(), case.ideal),
-        "actual_cluster": (evaluation.by_actual_cluster(), case.actual),
-        "parity": (evaluation.by_slice("parity"), {i: int(i[1:]) % 2 for i in case.weights}),
+    agreeing = {
+        "ideal_cluster": (evaluation.by_ideal_cluster().to_dicts(), case.ideal),
+        "actual_cluster": (evaluation.by_actual_cluster().to_dicts(), case.actual),
+        "third": (evaluation.by_slice("third").to_dicts(), third),
     }
-    for key, (table, group) in levels.items():
-        for row in table.to_dicts():
-            members = [item for item in case.common if group[item] == row[key]]
-            assert row["items"] == len(members)
-            assert row["weight"] == sum(case.weights[i] for i in members)
-            for name in BUILT_IN:
-                same(row[name], oracle.value(name, case.ideal, case.actual, case.fractions, members))
+    for key, (rows, group) in agreeing.items():
+        law_1_a_level_agrees_with_the_oracle(case, key, rows, group)
+    others = ["third >= 1", ("third", "actual_cluster_size"), "ideal_cluster_size"]
+    for rows in [*(rows for rows, _ in agreeing.values()), *(evaluation.by_slice(by).to_dicts() for by in others)]:
+        law_5_parts_recombine_to_the_whole(rows, evaluation.overall)
+
+
+def law_1_a_level_agrees_with_the_oracle(case, key, rows, group):
+    for row in rows:
+        members = [item for item in case.common if group[item] == row[key]]
+        assert row["items"] == len(members)
+        assert row["weight"] == sum(case.weights[i] for i in members)
+        for name in BUILT_IN:
+            same(row[name], oracle.value(name, case.ideal, case.actual, case.fractions, members))
+
+
+def law_5_parts_recombine_to_the_whole(rows, overall):
+    assert sum(row["items"] for row in rows) == overall.items
+    assert sum(row["weight"] for row in rows) == overall.weight
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    for name in PER_ITEM:
+        defined = [r for r in rows if r[name] is not None]
+        weights = [r["weight"] * (1 - r.get(f"{name}_undefined", 0.0)) for r in defined]
+        if overall.values[name] is not None:
+            together = sum(w * r[name] for w, r in zip(weights, defined, strict=True)) / sum(weights)
+            same(together, overall.values[name])
 
 
 @settings(max_examples=100)
@@ -91,15 +158,6 @@ def test_law_1_formulas_are_exact_in_fractions(name, case):
             assert value == close(expected)
 
 
-@given(case=cases(REAL))
-def test_law_2_values_lie_in_their_range(engine, case):
-    evaluation = evaluate(engine, case)
-    for row in [*evaluation.by_item().to_dicts(), evaluation.overall.to_dict()]:
-        for name in PER_ITEM:
-            low, high = METRICS[name].range
-            assert row[name] is None or low <= row[name] <= high, (name, row[name])
-
-
 @given(case=cases(REAL, same_items=True))
 def test_law_2_identical_clusterings_are_perfect(engine, case):
     overall = evaluate(engine, Case(case.ideal, case.ideal, case.weights)).overall
@@ -107,14 +165,6 @@ def test_law_2_identical_clusterings_are_perfect(engine, case):
         assert overall[name] == 1.0
     for name in ("jaccard_distance", "over_merge_rate", "under_merge_rate"):
         assert overall[name] == 0.0
-
-
-@given(case=cases(REAL), power=st.integers(-8, 8))
-def test_law_3_only_relative_weights_matter(engine, case, power):
-    scaled = Case(case.ideal, case.actual, {i: w * 2.0**power for i, w in case.weights.items()})
-    original, other = evaluate(engine, case).overall, evaluate(engine, scaled).overall
-    for name in BUILT_IN:
-        same(other.values[name], original.values[name])  # threads add in any order
 
 
 @given(case=cases(WHOLE))
@@ -128,63 +178,9 @@ def test_law_4_whole_weights_equal_replicated_items(engine, case):
         same(copies.overall.values[name], original.values[name])
 
 
-@settings(max_examples=FEW)  # six tables of all metrics each
-@given(case=cases(DYADIC))
-def test_law_5_and_11_parts_recombine_to_the_whole(engine, case):
-    attributes = pa.table({"item": list(case.weights), "third": [int(i[1:]) % 3 for i in case.weights]})
-    evaluation = evaluate(engine, case, attributes=attributes, intervals=False)
-    tables = [
-        evaluation.by_ideal_cluster(),
-        evaluation.by_actual_cluster(),
-        evaluation.by_slice("third"),
-        evaluation.by_slice("third >= 1"),
-        evaluation.by_slice(("third", "actual_cluster_size")),
-        evaluation.by_slice("ideal_cluster_size"),
-    ]
-    overall = evaluation.overall
-    for table in tables:
-        rows = table.to_dicts()
-        assert sum(row["items"] for row in rows) == overall.items
-        assert sum(row["weight"] for row in rows) == overall.weight
-        assert sum(row["share"] for row in rows) == pytest.approx(1)
-        for name in PER_ITEM:
-            defined = [r for r in rows if r[name] is not None]
-            weights = [r["weight"] * (1 - r.get(f"{name}_undefined", 0.0)) for r in defined]
-            if overall.values[name] is not None:
-                together = sum(w * r[name] for w, r in zip(weights, defined, strict=True)) / sum(weights)
-                same(together, overall.values[name])
-
-
-@given(case=cases(REAL))
-def test_law_6_items_of_a_cell_share_all_values(engine, case):
-    cells = defaultdict(set)
-    for row in evaluate(engine, case).by_item().to_dicts():
-        cells[row["ideal_cluster"], row["actual_cluster"]].add(tuple(row[n] for n in ("tp", "tn", *PER_ITEM)))
-    assert all(len(values) == 1 for values in cells.values())
-
-
-@given(case=cases(REAL))
-def test_law_7_swapping_turns_each_metric_into_its_twin(engine, case):
-    straight = evaluate(engine, case).overall
-    swapped = evaluate(engine, Case(case.actual, case.ideal, case.weights)).overall
-    for name in BUILT_IN:
-        same(swapped.values[METRICS[name].swapped], straight.values[name])
-
-
 @pytest.mark.parametrize("name", [*BUILT_IN, "f2", "f0.5"])
 def test_law_7_twins_are_mutual(name):
     assert find_metric(find_metric(name).swapped).swapped == name
-
-
-@given(case=cases(REAL))
-def test_law_9_names_and_order_do_not_matter(engine, case):
-    ideal = {f"new {i}": f"h{c}" for i, c in reversed(case.ideal.items())}
-    actual = {f"new {i}": 100 - c for i, c in reversed(case.actual.items())}
-    weights = {f"new {i}": w for i, w in case.weights.items()}
-    renamed = evaluate(engine, Case(ideal, actual, weights)).overall
-    original = evaluate(engine, case).overall
-    for name in BUILT_IN:
-        same(renamed.values[name], original.values[name])
 
 
 @given(case=cases(WHOLE, same_items=True))
