@@ -130,7 +130,7 @@ def test_a_pair_answered_both_ways_contradicts_itself():
         ({"a": "b"}, {}, UsageError, "Cannot read links from a dict"),
         (PAIRS, {}, MissingColumnError, "need left=... and right=...: .*'l', 'r', 'p'"),
         (PAIRS, {"left": "l", "right": "x"}, MissingColumnError, "no column 'x'"),
-        (PAIRS, {"left": "l", "right": "l"}, UsageError, "not the same"),
+        (PAIRS, {"left": "l", "right": "l"}, UsageError, "different ones"),
         (PAIRS, {"left": "l", "right": "r", "answer": "p"}, InputError, "neither yes nor no"),
         (PAIRS, {"left": "l", "right": "r", "score": "l", "threshold": 1}, InputError, "finite number"),
         (PAIRS.slice(0, 0), {"left": "l", "right": "r"}, InputError, "no rows"),
