@@ -41,6 +41,7 @@ from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT
 SIZES = (100, 500)
 HALF_WIDTH = 0.01
 SAMPLED = 10_000  # pairs of each diff that the sampler draws
+FEW = 100  # samples that tell how wide intervals are
 QUESTIONS = 500
 ROUNDING = 1e-9
 SHOWN = (
@@ -248,8 +249,10 @@ def measure(name, sides, weights, repeats):
     for stratum, own in kinds.items():
         assert abs(own.masses.sum() - diff.masses.of(stratum)) < ROUNDING, "the diff knows what there is to draw"
     needed = max(30, int(np.ceil((0.98 * diff.masses.total / HALF_WIDTH) ** 2)))
+    samples = {needed: min(repeats, FEW)} | dict.fromkeys(SIZES, repeats)
     sizes = {
-        size: summarise(list(simulate(kinds, diff.masses, size, repeats, size)), exact) for size in (*SIZES, needed)
+        size: summarise(list(simulate(kinds, diff.masses, size, number, size)), exact)
+        for size, number in samples.items()
     }
     sampler = check_sampler(diff, truth, kinds)
     reached = sizes[needed]["delta_precision"]
