@@ -5,7 +5,7 @@ clusterings with skewed sizes and weights, are judged by a truth that knows ever
 draws are taken, and each time all estimates and their intervals are computed by the code that users run. The exact
 values come from a cross-tabulation with the truth. Pairs of the same cells with the same answer count the same, so that
 samples are drawn from such kinds of pairs, which takes no look at items; a large sample that the users' sampler draws
-is held against them.
+is held against them. How often the interval of a rate holds is not simulated but computed, over all numbers of yeses.
 
     python benchmarks/diff.py [--repeats 1000]
 
@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy.stats import binom
 
 import pointwise as pw
 from _measure import Bench, arguments, connect, count, say
@@ -44,6 +45,7 @@ SAMPLED = 10_000  # pairs of each diff that the sampler draws
 FEW = 100  # samples that tell how wide intervals are
 QUESTIONS = 500
 ROUNDING = 1e-9
+RATES = {SPLIT: ("good_split_rate", "bad_split_rate"), MERGE: ("good_merge_rate", "bad_merge_rate")}
 SHOWN = (
     "delta_precision",
     "good_split_rate",
@@ -165,6 +167,26 @@ def simulate(kinds, masses, number, repeats, seed):
         yield estimate_all(masses, counted, confidence=0.95)
 
 
+def holds(estimate, value):
+    """Tell whether an interval holds a value, up to rounding."""
+    return estimate.low - ROUNDING <= value <= estimate.high + ROUNDING
+
+
+def cover_rates(kinds, masses, number, exact):
+    """Compute how often the intervals of rates hold, over every number of yeses that a sample may have."""
+    sizes = allocate({s: masses.of(s) for s in kinds}, number, {})
+    found = defaultdict(float)
+    for stratum, names in RATES.items():
+        for yes in range(sizes[stratum] + 1 if stratum in kinds else 0):
+            given = [(draws, answer) for draws, answer in ((yes, 1.0), (sizes[stratum] - yes, 0.0)) if draws]
+            counted = [Counted(Question(0, 1, stratum, 0, 1, n, 1.0, (1.0, 1.0)), answer, None) for n, answer in given]
+            estimates = estimate_all(masses, counted, confidence=0.95)
+            chance = float(binom.pmf(yes, sizes[stratum], kinds[stratum].share))
+            for name in names:
+                found[name] += chance * holds(estimates[name], exact[name])
+    return found
+
+
 def check_sampler(diff, truth, kinds):
     """Draw a large sample by the code that users run; say how far its shares of yes are off, in standard errors."""
     sizes = allocate({s: diff.masses.of(s) for s in kinds}, SAMPLED, {})
@@ -190,7 +212,7 @@ def summarise(estimates, exact):
             "exact": exact[name],
             "mean": float(values.mean()),
             "bias_in_errors": float((values.mean() - exact[name]) / error) if error > 1e-15 else 0.0,
-            "coverage": float(np.mean([one.low - 1e-12 <= exact[name] <= one.high + 1e-12 for one in found])),
+            "coverage": float(np.mean([holds(one, exact[name]) for one in found])),
             "half_width": float(np.mean([one.half_width for one in found])),
             "samples": len(found),
         }
@@ -254,6 +276,9 @@ def measure(name, sides, weights, repeats):
         size: summarise(list(simulate(kinds, diff.masses, size, number, size)), exact)
         for size, number in samples.items()
     }
+    for size in SIZES:
+        for rate, coverage in cover_rates(kinds, diff.masses, size, exact).items():
+            sizes[size][rate] |= {"coverage": coverage, "samples": "all"}
     sampler = check_sampler(diff, truth, kinds)
     reached = sizes[needed]["delta_precision"]
     say(f"{name}: {needed:,} draws for a half width of {reached['half_width']:.4f}")
@@ -293,7 +318,7 @@ def tabulate_coverage(rows):
             yield {
                 "estimate": name,
                 "questions": size,
-                "samples of each diff": found[0]["samples"],
+                "samples of each diff": found[-1]["samples"],
                 "coverage, mean": f"{np.mean(coverage):.1%}",
                 "least": f"{min(coverage):.1%}",
                 "bias in standard errors, median": f"{np.median(off):.1f}",

@@ -315,6 +315,15 @@ def test_what_cannot_be_judged_is_refused(folder):
     call("judge", "sample", "d", "--n", "10")
     (folder / "bad.csv").write_text("question,answer\n1,maybe\n")
     assert "line 2" in call("judge", "import", "d", "bad.csv", "--judge", "ada", code=2)[1]
+    (folder / "bad.csv").write_text("question,answer\n" + "1,yes\n" * 7 + "1,maybe\n")
+    refused = call("judge", "import", "d", "bad.csv", code=2)[1]
+    assert "8 lines of 'bad.csv'" in refused
+    assert refused.count("who answered") == 1
+    assert "lines 2, 3, 4, 5, 6 and 2 more: it does not say who answered" in refused
+    assert "line 9: 'maybe' is not an answer" in refused
+    assert "There is no file 'gone.csv'." in call("judge", "import", "d", "gone.csv", code=2)[1]
+    call("judge", "export", "d", "-o", "empty.csv")
+    assert "Imported 0 answers from empty.csv: it has none" in call("judge", "import", "d", "empty.csv")[1]
     assert "name of a judge" in call("judge", "adjudicate", "d", "--judge", "../ada", code=2)[1]
 
 

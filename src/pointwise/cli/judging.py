@@ -316,7 +316,8 @@ def import_(
     else:
         answers = import_answers(Path(path), questions, judgements, judge=judge, kind=_KINDS[source])
     record(folder, answers)
-    output.say(f"Imported {format_count(len(answers), 'answer')} from {path}.")
+    new = "" if answers else ": it has none that are not known already"
+    output.say(f"Imported {format_count(len(answers), 'answer')} from {path}{new}.")
 
 
 def _read(diff: str) -> tuple[Path, Questions, Judgements]:

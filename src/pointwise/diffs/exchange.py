@@ -90,23 +90,33 @@ def import_answers(
     Raises:
         InputError: Lines name questions or answers that do not exist; the message says which.
     """
-    found, wrong = [], []
+    found: list[Judgement] = []
+    wrong: dict[str, list[int]] = {}
     for line, row in _read_rows(path):
         try:
             judgement = _understand(row, questions, judge, kind)
         except ValueError as error:
-            wrong.append(f"line {line}: {error}")
+            wrong.setdefault(str(error), []).append(line)
             continue
         if judgement is not None:
             found.append(judgement)
     if wrong:
-        more = f" and {len(wrong) - _EXAMPLES:,} more" if len(wrong) > _EXAMPLES else ""
+        number = sum(map(len, wrong.values()))
+        reasons = [f"{_name_lines(lines)}: {reason}" for reason, lines in wrong.items()]
+        more = f" and {len(reasons) - _EXAMPLES:,} other reasons" if len(reasons) > _EXAMPLES else ""
         raise InputError(
-            f"{format_count(len(wrong), 'line')} of {str(path)!r} cannot be imported, so nothing was: "
-            f"{'; '.join(wrong[:_EXAMPLES])}{more}."
+            f"{format_count(number, 'line')} of {str(path)!r} cannot be imported, so nothing was: "
+            f"{'; '.join(reasons[:_EXAMPLES])}{more}."
         )
     given = {(line.judge, line.question): line.answer for line in known}
     return [j for j in found if given.get((j.judge, j.question)) != j.answer]
+
+
+def _name_lines(lines: Sequence[int]) -> str:
+    """Name the lines that are wrong for the same reason, or the first of them."""
+    named = ", ".join(map(str, lines[:_EXAMPLES]))
+    more = f" and {len(lines) - _EXAMPLES:,} more" if len(lines) > _EXAMPLES else ""
+    return f"line{'s' if len(lines) > 1 else ''} {named}{more}"
 
 
 def _read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -114,6 +124,8 @@ def _read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from read(file, path)
+    except FileNotFoundError as error:
+        raise SourceError(f"There is no file {str(path)!r}.") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SourceError(f"{str(path)!r} cannot be read: {error}.") from error
 
