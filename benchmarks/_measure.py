@@ -124,9 +124,18 @@ def peak_memory() -> float:
     Linux hands `ru_maxrss` down from the process that starts another, so that a small child of a large parent looks
     large. The kernel's own high-water mark starts anew with every program.
     """
+    return _told_by_kernel("VmHWM")
+
+
+def memory_now() -> float:
+    """Return this process's resident memory in GB; where the kernel does not tell, its peak so far."""
+    return _told_by_kernel("VmRSS")
+
+
+def _told_by_kernel(number: str) -> float:
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+        return int(status.split(f"{number}:")[1].split()[0]) * 1024 / 1e9
     except (OSError, IndexError):
         import resource
 

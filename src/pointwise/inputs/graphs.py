@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Nodes = NDArray[np.int32]
+_BATCH = 1 << 23  # links
 
 
 @dataclass(frozen=True)
@@ -98,22 +99,35 @@ def cluster_graph(graph: Graph, *, threshold: float | None, contradictions: Cont
     """Cluster the items of a graph by the links that count."""
     import pyarrow as pa
 
-    counts = _counting(graph, threshold)
-    left, right = (graph.left, graph.right) if counts is None else (graph.left[counts], graph.right[counts])
-    least = least_members(components(left, right, graph.size))
+    least = least_members(_join(graph, threshold))
     kept = _keep(graph, least, contradictions) if graph.is_yes is not None else None
     table = pa.table({ITEM: graph.items, CLUSTER: graph.items.take(pa.array(least))})
     return table if kept is None else table.filter(pa.array(kept))
 
 
-def _counting(graph: Graph, threshold: float | None) -> NDArray[np.bool_] | None:
-    """Tell which links count; None if all do."""
+def _join(graph: Graph, threshold: float | None) -> Nodes:
+    """Number the components of the links that count, one number per node.
+
+    Links are looked at batch by batch, each between the components of those before it: SciPy takes 40 bytes for every
+    link that it looks at, several times as much as the links themselves.
+    """
+    labels, number = np.arange(graph.size, dtype=np.int32), graph.size
+    for start in range(0, len(graph.left), _BATCH):
+        batch = slice(start, start + _BATCH)
+        counts = _counting(graph, threshold, batch)
+        ends = labels[graph.left[batch][counts]], labels[graph.right[batch][counts]]
+        joined = components(*ends, number)
+        labels, number = joined[labels], int(joined.max(initial=-1)) + 1
+    return labels
+
+
+def _counting(graph: Graph, threshold: float | None, batch: slice) -> Any:
+    """Tell which links of a batch count: an index into it."""
     if graph.score is None:
-        return graph.is_yes
+        return slice(None) if graph.is_yes is None else graph.is_yes[batch]
     if threshold is None:
         raise UsageError("Links with a score need threshold=...: the least score of a link that counts.")
-    counts: NDArray[np.bool_] = graph.score >= threshold
-    return counts
+    return graph.score[batch] >= threshold
 
 
 def components(left: NDArray[Any], right: NDArray[Any], size: int) -> Nodes:

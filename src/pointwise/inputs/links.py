@@ -186,9 +186,13 @@ def read_links(links: Links, engine: Engine, *, role: str = "links", is_scored: 
     except MixedIdsError as error:
         raise explain_mixed_ids(error, engine) from None
     dtype = matched[0].frame.collect_schema()[ITEM]
-    rows = engine.collect(frame.with_columns(*(nw.col(end).cast(dtype) for end in ends)))
     alone = [engine.collect(table.frame.select(ITEM))[ITEM] for table in matched[len(ends) :]]
-    graph = _number_items(rows, alone, source.name, is_typed=all(t.id_kind in ("integer", "text") for t in tables))
+    graph = _number_items(
+        engine.collect(frame.with_columns(*(nw.col(end).cast(dtype) for end in ends))),  # which nobody else holds on to
+        alone,
+        source.name,
+        is_typed=all(t.id_kind in ("integer", "text") for t in tables),
+    )
     graph = replace(graph, note=None if fit is None else str(fit))
     if is_by_place and not source.is_typed:
         _check_header(graph, source, role)
@@ -352,7 +356,7 @@ def _read_items(items: Any, engine: Engine, links: Links, fit: Fit | None) -> An
 
 
 def _number_items(rows: pa.Table, alone: list[pa.ChunkedArray], name: str, *, is_typed: bool) -> Graph:
-    """Number items by the order of their ids."""
+    """Number items by the order of their ids; each column is let go as soon as its numbers are there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -366,7 +370,8 @@ def _number_items(rows: pa.Table, alone: list[pa.ChunkedArray], name: str, *, is
         raise SourceError(f"There are no rows in {name}.")
     items = pa.chunked_array([chunk for end in ends for chunk in end.chunks], ends[0].type).unique()
     items = items.take(pc.array_sort_indices(items))
-    left, right = (pc.index_in(end, value_set=items).to_numpy() for end in ends[:2])
+    rows = rows.drop_columns([LEFT, RIGHT])
+    left, right = (pc.index_in(ends.pop(0), value_set=items).to_numpy() for _ in (LEFT, RIGHT))
     score = rows[SCORE].to_numpy() if SCORE in rows.column_names else None
     is_yes = _read_answers(rows, name) if ANSWER in rows.column_names else None
     return Graph(name, items, left, right, score, is_yes, is_typed)
