@@ -208,7 +208,7 @@ def other_shapes(bench: Bench, path: dict[str, str], options: argparse.Namespace
 
 STEPS: dict[tuple[str, str], tuple[str, ...]] = {
     # What an engine's verb computes in a phase of the work; the last name stands for all later calls.
-    ("reading", "collect"): ("reading, counting rows",),
+    ("reading", "count_rows"): ("reading, counting rows",),
     ("aligning", "checkpoint"): ("aligning: the pairs of clusters, from the join, held",),
     ("aligning", "collect"): ("tallying, checking",),
     ("cross-tabulating", "checkpoint"): ("margins: the cells with them, held",),
@@ -238,12 +238,13 @@ class TimedEngine:
         self.seconds: dict[str, float] = {}
         self.checkpoint = partial(self._timed, "checkpoint")
         self.collect = partial(self._timed, "collect")
+        self.count_rows = partial(self._timed, "count_rows")
 
     def __getattr__(self, name: str) -> Any:
         """Leave everything else to the engine."""
         return getattr(self._engine, name)
 
-    def _timed(self, verb: str, frame: Any) -> Any:
+    def _timed(self, verb: str, frame: Any, **words: Any) -> Any:
         from pointwise.progress import current_phase
 
         key = current_phase(), verb
@@ -251,7 +252,7 @@ class TimedEngine:
         self._calls[key] = number + 1
         step = names[min(number, len(names) - 1)]
         start = time.perf_counter()
-        done = getattr(self._engine, verb)(frame)
+        done = getattr(self._engine, verb)(frame, **words)
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
         return done
 

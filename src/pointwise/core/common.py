@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import narwhals.stable.v2 as nw
 
@@ -11,7 +12,7 @@ from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, LEAST_W
 from pointwise.core import alignment
 from pointwise.core.alignment import Counts
 from pointwise.core.confusion import Totals
-from pointwise.core.crosstab import cross_tabulate, is_weighted
+from pointwise.core.crosstab import Hold, cross_tabulate, is_weighted
 from pointwise.core.held import Files, Held
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, examples, only_row, total
@@ -81,11 +82,12 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     is_kept = options.missing in _KEPT or options.outside == "spurious"
     is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or is_kept
     if is_held:
-        aligned = engine.checkpoint(aligned)
+        aligned = engine.checkpoint(aligned, most_rows=sum(inputs.rows))
     # Planned before anything else is held: DuckDB binds plans again after every table that it creates.
     items = alignment.common_items(_with_clusters(aligned, options))
     kept = items if is_held else Held(items, engine, files, dict(items.collect_schema()))
-    pairs = _pair_up(aligned, engine)
+    hold = partial(engine.checkpoint, most_rows=sum(inputs.rows))
+    pairs = _pair_up(aligned, hold)
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
@@ -98,7 +100,7 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     _check_items(aligned, items, counts, inputs, engine, options=options)
     phase("cross-tabulating")
     totals = _averaged(counts, options)
-    bare = cross_tabulate(items, hold=engine.checkpoint) if is_kept else alignment.common_items(pairs)
+    bare = cross_tabulate(items, hold=hold) if is_kept else alignment.common_items(pairs)
     bare = bare.drop(BAD_WEIGHTS, LEAST_WEIGHT, strict=False)
     outside = None
     if options.outside == "wrong":
@@ -125,8 +127,9 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts
         check_repeats(table, engine)
     phase("aligning")
     aligned = _join_tables(alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=True), inputs)
-    aligned = engine.checkpoint(aligned)
-    pairs = _pair_up(aligned, engine)
+    hold = partial(engine.checkpoint, most_rows=sum(inputs.rows))
+    aligned = hold(aligned)
+    pairs = _pair_up(aligned, hold)
     counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
@@ -171,13 +174,13 @@ def _averaged(counts: Counts, options: Options) -> Totals:
     return Totals(items, weight)
 
 
-def _pair_up(aligned: nw.LazyFrame, engine: Engine) -> nw.LazyFrame:
+def _pair_up(aligned: nw.LazyFrame, hold: Hold) -> nw.LazyFrame:
     """Hold the pairs of clusters that items are in, counted in the pass that joins."""
     if not is_weighted(aligned):
-        return cross_tabulate(aligned, hold=engine.checkpoint)
+        return cross_tabulate(aligned, hold=hold)
     is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
     flagged = aligned.with_columns(is_bad.alias(BAD_WEIGHTS))
-    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=engine.checkpoint)
+    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=hold)
 
 
 def _check_items(

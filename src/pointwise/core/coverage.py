@@ -256,7 +256,7 @@ class Scope:
         """Find the members of touched actual clusters that the truth does not list, in one look at all members."""
         if self.common.keeps_outside and not self.common.counts.outside:
             return _Outside(0, 0.0)
-        found = self.engine.checkpoint(self._outside_by_cluster())
+        found = self.engine.checkpoint(self._outside_by_cluster(), most_rows=self.common.counts.common)
         names = [c for c in found.collect_schema().names() if c != ACTUAL]
         sums = only_row(found.select(nw.col(*names).sum()), self.engine)
         items = int(sums[ITEMS] or 0)

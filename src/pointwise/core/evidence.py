@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -72,7 +72,7 @@ def establish(
         set_aside=set_aside,
         is_weighted=WEIGHT in (items.schema if isinstance(items, Held) else rows.collect_schema()),
         has_empty=has_empty,
-        hold=engine.checkpoint,
+        hold=partial(engine.checkpoint, most_rows=own.items),  # a cell has an item
     )
     return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight, has_empty=has_empty)
 

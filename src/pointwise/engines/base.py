@@ -150,8 +150,15 @@ class Engine(Protocol):
         """
         ...
 
-    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
-        """Compute a frame once and hold the result, on disk if it does not fit in memory."""
+    def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:
+        """Compute a frame once and hold the result, on disk if it does not fit in memory.
+
+        Say if it is known to have few rows: Spark would otherwise hold them in hundreds of pieces.
+        """
+        ...
+
+    def count_rows(self, frames: Sequence[nw.LazyFrame]) -> list[int]:
+        """Count the rows of several frames in one query."""
         ...
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:

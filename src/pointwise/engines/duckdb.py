@@ -101,7 +101,7 @@ class DuckDBEngine:
             with _translated_errors():
                 yield
 
-    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+    def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:  # noqa: ARG002
         """Compute a frame once and hold the result as a temporary table."""
         with _translated_errors():
             return self._materialise(frame)
@@ -110,6 +110,13 @@ class DuckDBEngine:
         name, relation = next(self._names), frame.to_native()  # noqa: F841  # which DuckDB finds by its name here
         self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM relation")
         return _lazy(self._connection.table(name))
+
+    def count_rows(self, frames: Sequence[nw.LazyFrame]) -> list[int]:
+        """Count the rows of several frames, each by itself, because files answer that from their statistics."""
+        lengths = [frame.select(nw.len().alias("rows")) for frame in frames]
+        numbered = [length.with_columns(nw.lit(n).alias("frame")) for n, length in enumerate(lengths)]
+        counts = {row["frame"]: int(row["rows"]) for row in self.collect(nw.concat(numbered)).to_pylist()}
+        return [counts[n] for n in range(len(frames))]
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""

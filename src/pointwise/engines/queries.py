@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 EXAMPLES = 5  # that a message shows
-_ROWS, _FRAME = "rows", "frame"
+_ROWS = "rows"
 
 
 def count(frame: nw.LazyFrame, engine: Engine) -> int:
@@ -25,12 +25,7 @@ def count(frame: nw.LazyFrame, engine: Engine) -> int:
 
 def count_each(frames: Sequence[nw.LazyFrame], engine: Engine) -> list[int]:
     """Count the rows of several frames in one query."""
-    if not frames:
-        return []
-    lengths = [frame.select(nw.len().alias(_ROWS)) for frame in frames]
-    numbered = [length.with_columns(nw.lit(n).alias(_FRAME)) for n, length in enumerate(lengths)]
-    counts = {row[_FRAME]: int(row[_ROWS]) for row in engine.collect(nw.concat(numbered)).to_pylist()}
-    return [counts[n] for n in range(len(frames))]
+    return engine.count_rows(frames) if frames else []
 
 
 def total(frame: nw.LazyFrame, column: str, engine: Engine) -> float:

@@ -37,6 +37,8 @@ _OWN_SETTINGS = {
     # PySpark notes the caller of every operation on a column, in a dozen calls to Java; our expressions have thousands.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+_FEW_ROWS = 1_000_000  # that are held in as few pieces as keep the cores busy
+_ROWS_OF_A_TASK = 100_000  # which take about as long as starting a task
 _HEAD_LINES = 100  # of a CSV file, to find its header behind comments
 _ABSENT = "\x01"
 _DESCRIPTION = "spark.job.description"
@@ -114,15 +116,25 @@ class SparkEngine:
                     "its own."
                 )
 
-    def checkpoint(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+    def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
 
         Held partitions that are lost with an executor are computed again, which Spark's own checkpoints could not do,
         because they cut the lineage.
         """
-        held = frame.to_native().persist()
+        native = frame.to_native()
+        if most_rows is not None and most_rows <= _FEW_ROWS:
+            native = native.coalesce(1 + most_rows // _ROWS_OF_A_TASK)
+        held = native.persist()
         self._held.append(held)
         return _frame(held)
+
+    def count_rows(self, frames: Sequence[nw.LazyFrame]) -> list[int]:
+        """Count the rows of several frames together, because Spark starts a job for every sum."""
+        parts = [frame.to_native().selectExpr(f"{n} AS frame") for n, frame in enumerate(frames)]
+        together = reduce(lambda a, b: a.unionAll(b), parts).groupBy("frame").count()
+        counts = {row["frame"]: row["count"] for row in self.collect(_frame(together)).to_pylist()}
+        return [counts.get(n, 0) for n in range(len(frames))]
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""
