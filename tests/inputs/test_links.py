@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import pointwise as pw
 from pointwise.errors import ContradictionError, InputError, MissingColumnError, PointwiseError, SourceError, UsageError
+from pointwise.inputs import graphs
 
 PAIRS = pa.table({"l": ["b", "c", "e"], "r": ["a", "b", "d"], "p": [0.9, 0.5, 0.1]})
 
@@ -42,6 +43,13 @@ def test_clusters_are_connected_components_named_by_their_least_item(links, quar
     linked = [(a, b) for a, b, score in links if score >= threshold]
     found = clusters(links, threshold=threshold, items=sorted(alone) or None)
     assert found == walk(linked, items)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_batches_of_links_make_the_same_clusters(batch, monkeypatch):
+    links = [(1, 2, 0.9), (8, 9, 0.9), (2, 3, 0.2), (3, 4, 0.9), (9, 1, 0.7), (5, 6, 0.1), (4, 7, 0.8)]
+    monkeypatch.setattr(graphs, "_BATCH", batch)
+    assert clusters(links, threshold=0.5) == {1: 1, 2: 1, 3: 3, 4: 3, 5: 5, 6: 6, 7: 3, 8: 1, 9: 1}
 
 
 def test_every_form_of_table_gives_the_same_clusters(tmp_path):
