@@ -48,6 +48,7 @@ ON_SPARK = (
     "test_design",
     "test_coverage",
     "test_empty_clusters",
+    "test_look_up",
 )
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
