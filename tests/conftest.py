@@ -49,6 +49,7 @@ ON_SPARK = (
     "test_coverage",
     "test_empty_clusters",
     "test_look_up",
+    "test_composite",
 )
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pointwise.errors import PointwiseError, RunError
     from pointwise.evaluation import Evaluation, evaluate, load
     from pointwise.gates import Check, Gate, gate, gate_diff
+    from pointwise.inputs.composite import ItemId
     from pointwise.inputs.graphs import Contradiction
     from pointwise.inputs.links import Links, cluster_links
     from pointwise.inputs.options import (
@@ -108,6 +109,7 @@ __all__ = [
     "Interval",
     "ItemComparison",
     "ItemExplanation",
+    "ItemId",
     "ItemPair",
     "ItemSet",
     "Judgement",
@@ -217,6 +219,7 @@ _HOMES = {
     "Interval": "pointwise.uncertainty.intervals",
     "ItemComparison": "pointwise.comparison.explanations",
     "ItemExplanation": "pointwise.answers.explanations",
+    "ItemId": "pointwise.inputs.composite",
     "ItemPair": "pointwise.diffs.closure",
     "ItemSet": "pointwise.answers.explanations",
     "Judgement": "pointwise.diffs.judgements",

@@ -161,6 +161,7 @@ class Column:
         is_drawn: Whether drawings show it. Columns that are only in the data keep drawings narrow.
         is_given: Whether a user named it, so that its name is encoded internally.
         is_spare: Whether a terminal shows it only if it fits without breaking lines.
+        longest: How many characters of a text a drawing shows; None for all of it, as of ids, which people copy.
 
     Examples:
         >>> import pointwise as pw
@@ -176,6 +177,7 @@ class Column:
     is_drawn: bool = True
     is_given: bool = False
     is_spare: bool = False
+    longest: int | None = None
 
     @property
     def own(self) -> str:
@@ -187,9 +189,9 @@ ITEM_SIZES = (Column(ITEMS, Kind.COUNT), Column(WEIGHT, Kind.WEIGHT), Column(SHA
 """How large a group of items is."""
 
 
-def keys(*names: str, is_given: bool = False) -> tuple[Column, ...]:
+def keys(*names: str, is_given: bool = False, longest: int | None = None) -> tuple[Column, ...]:
     """Describe columns that say what a row is about."""
-    return tuple(Column(name, Kind.KEY, is_given=is_given) for name in names)
+    return tuple(Column(name, Kind.KEY, is_given=is_given, longest=longest) for name in names)
 
 
 def with_ends(column: Column) -> tuple[Column, Column, Column]:

@@ -202,6 +202,8 @@ def evaluate(
         evaluation = evaluate_inputs(
             inputs, chosen_engine, options=options, metrics=chosen, probabilities=sampling, keeps_items=keep_items
         )
+        if options.show is not None:
+            choose_shown(evaluation.evidence, options.show)
     shows_intervals = intervals and not evaluation.evidence.sample.is_complete
     return replace(evaluation, shows_intervals=shows_intervals, confidence=confidence)
 
@@ -250,6 +252,7 @@ def evaluate_inputs(
         outside=common.outside,
         attributes=inputs.attributes,
         has_empty=options.has_empty,
+        ids=inputs.ids,
     )
     scope = Scope(inputs, common, evidence.cells, engine)
     sees_outside = options.outside != "ignore"
@@ -279,6 +282,7 @@ class Evaluation:
         scope: What coverage is computed from, or coverage itself where it is known, and the items that are left out.
         shows_intervals: Whether the overall metrics and the slices show intervals.
         confidence: How often the intervals should contain the true value.
+        name: What the stored run is called that it was loaded from.
 
     Examples:
         >>> import pointwise as pw
@@ -294,6 +298,7 @@ class Evaluation:
     scope: Scope | KnownScope
     shows_intervals: bool = True
     confidence: float = CONFIDENCE
+    name: str = ""
 
     @property
     def engine(self) -> Engine:
@@ -506,7 +511,13 @@ class Evaluation:
 
         Raises:
             RunError: There is something at the path already, or it cannot be written.
+            UsageError: Nothing is shown of the items that could be kept.
         """
+        if keep and not self.shown.columns:
+            raise UsageError(
+                "keep=True stores what is shown of items, which is nothing here: give attributes=..., a table of items "
+                "and their attributes."
+            )
         return save(self, path, overwrite=overwrite, keep=self.shown.columns if keep else ())
 
     def bootstrap(
@@ -564,7 +575,7 @@ class Evaluation:
 
         Args:
             path: The file to write.
-            title: What to call it.
+            title: What to call it; by default it names the stored run, or the file of the actual clustering.
 
         Returns:
             The path.
@@ -668,6 +679,7 @@ def load(
             scope=read_scope(run, chosen),
             shows_intervals=run.manifest.shows_intervals,
             confidence=run.manifest.confidence,
+            name=Path(path).resolve().name,
         )
 
 

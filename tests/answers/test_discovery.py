@@ -59,6 +59,29 @@ def test_planted_slices_are_found_and_can_be_sliced_by(condition, engine):
     assert found.tried > 15
 
 
+FIRST, LAST = dt.date(2020, 6, 29), dt.date(2020, 8, 28)  # a fifth of the days
+BANDS = {
+    "day": lambda known: np.array([FIRST <= day < LAST for day in known["day"]]),
+    "price": lambda known: (known["price"] >= 0.78) & (known["price"] < 1.29),  # a fifth of the prices
+}
+
+
+@pytest.mark.parametrize("column", BANDS)
+def test_a_planted_band_of_dates_or_numbers_is_found(column):
+    data = world(7, worse=BANDS[column])
+    evaluation = pw.evaluate(**data, metrics="recall")
+    first = pw.find_slices(evaluation, "recall").rows[0]
+    low, high = first["slice"].split(" and ")
+    assert low.startswith(f"{column} >= ")
+    assert high.startswith(f"{column} < ")
+    known = data["attributes"].to_pydict()
+    planted = BANDS[column]({name: np.array(values) for name, values in known.items()})
+    kept = evaluation.by_slice(first["slice"]).to_dicts()
+    assert next(row["items"] for row in kept if row[first["slice"]]) == first["items"]
+    assert first["items"] == pytest.approx(planted.sum(), rel=0.15)
+    assert first["value"] < first["rest"] - 0.2
+
+
 def test_slices_hardly_ever_show_where_nothing_differs():
     reports = [
         len(pw.find_slices(pw.evaluate(**world(seed, clusters=150), metrics="recall"), "recall").rows) > 0

@@ -96,6 +96,32 @@ def test_items_and_explanations_show_records(engine):
     assert cluster.to_dict()["cells"][1]["examples"] == [{"name": "Bob", "item": "b1"}]
 
 
+def test_tables_of_items_mark_what_differs_within_an_ideal_cluster():
+    for evaluation in (evaluated(), evaluated(show=["name", "cost"])):
+        drawn = repr(evaluation.by_item().sort("item"))
+        lines = {line.split()[0]: line for line in drawn.split("\n") if line[1:2] in "abc" and line[2:3].isdigit()}
+        assert "3 *" in lines["a2"]  # costs 3, the first of its cluster 4
+        assert not any("*" in lines[item] for item in ("a1", "b1", "c1"))
+        assert "*: differs from the first record of the cluster" in drawn
+    assert "*" not in repr(evaluated(show=["name"]).by_item())  # one of the two has no name
+
+
+def test_what_cannot_be_shown_or_kept_is_refused(tmp_path: Path):
+    with pytest.raises(pw.PointwiseError, match=r"no column 'nam' to show. Did you mean 'name'"):
+        evaluated(show="nam")
+    bare = pw.evaluate(ideal=IDEAL, actual=ACTUAL)
+    with pytest.raises(pw.PointwiseError, match="which is nothing here"):
+        bare.save(tmp_path / "kept", keep=True)
+    assert not (tmp_path / "kept").exists()
+    stored, table = str(bare.save(tmp_path / "bare")), str(tmp_path / "known.parquet")
+    pq.write_table(KNOWN, table)
+    for words in (["mistakes", stored], ["show", stored, "--by", "item"], ["explain", stored, "--item", "a1"]):
+        done = CliRunner().invoke(app, [*words, "--show", "name"])
+        assert (done.exit_code, "Nothing is known about the items" in done.stderr) == (2, True)
+        assert "--attributes" in done.stderr
+        assert "Ann" in call(*words, "--show", "name", "--attributes", table)
+
+
 def test_runs_keep_records_only_when_asked(tmp_path: Path):
     evaluated(show=["name"]).save(tmp_path / "plain")
     evaluated(show=["name"]).save(tmp_path / "kept", keep=True)

@@ -303,3 +303,18 @@ def test_ids_without_spaces_stay_whole_where_they_can(monkeypatch):
     assert "x" * 39 in draw_table(Drawing("", columns, rows))
     rows[0]["id"] = "y" * 200  # this one can not
     assert "Left out to fit the width: precision" in draw_table(Drawing("", columns, rows))
+
+
+def test_long_values_of_slices_are_cut_and_columns_give_way(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    places = [f"Department of Very Long Names, Building {n}" for n in range(4)]
+    known = pa.table({"item": list(range(80)), "place": [places[n % 4] for n in range(80)]})
+    labels = [n // 2 for n in range(80)]
+    evaluation = pw.evaluate(ideal=labels, actual=labels, attributes=known, slices="place")
+    table = evaluation.by_slice()
+    drawn = repr(table)
+    assert max(map(len, drawn.split("\n"))) <= 80
+    assert drawn.count("…") == 4
+    assert "Left out to fit the width" in drawn
+    assert "| Department of Very L…g Names, Building 3 |" in table.to_markdown()
+    assert {row["place"] for row in table} == set(places)

@@ -198,6 +198,25 @@ def test_nothing_overlaps(browser: Browser, page: str, width: int, request: pyte
     assert browser.overlaps() == []
 
 
+@pytest.mark.parametrize("page", ["report", "compared"])
+def test_the_last_column_shows_in_a_window_of_usual_width(browser: Browser, page: str, request: pytest.FixtureRequest):
+    browser.open(request.getfixturevalue(page), width=1280)
+    boxes = browser.run("return [...document.querySelectorAll('.scroll')].map(b => [b.scrollWidth, b.clientWidth])")
+    assert boxes
+    assert [box for box in boxes if box[0] > box[1]] == []
+
+
+@pytest.mark.parametrize("page", ["report", "compared"])
+def test_charts_shrink_with_a_narrow_window(browser: Browser, page: str, request: pytest.FixtureRequest):
+    browser.open(request.getfixturevalue(page), width=420)
+    ends = browser.run(
+        "return [...document.querySelectorAll('figure svg text')].map(t => t.getBoundingClientRect())"
+        ".map(r => [r.left, r.right])"
+    )
+    assert ends
+    assert [end for end in ends if end[0] < 0 or end[1] > 420] == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_is_accessible(browser: Browser, page: str, scheme: str, request: pytest.FixtureRequest):
@@ -343,7 +362,11 @@ def test_commands_write_reports(tmp_path: Path):
     run, page = str(tmp_path / "run"), tmp_path / "page.html"
     said = run_command("evaluate", truth, old, "--save", run, "--html", str(page))
     assert f"Wrote the report to {page}." in said
-    assert "How good is this clustering?" in page.read_text()
+    assert "<h1>How good is run?</h1>" in page.read_text()
+    run_command("evaluate", truth, old, "--html", str(page))
+    assert "<h1>How good is old.csv?</h1>" in page.read_text()
+    run_command("report", run, "-o", str(page))
+    assert "<title>How good is run? – pointwise report</title>" in page.read_text()
     run_command("report", run, "-o", str(page), "--title", "Monday & Tuesday")
     assert "<h1>Monday &amp; Tuesday</h1>" in page.read_text()
     run_command("compare", truth, old, new, "--save", f"{run}-2", "--html", str(page))
@@ -351,6 +374,23 @@ def test_commands_write_reports(tmp_path: Path):
     page.unlink()
     run_command("report", f"{run}-2", "-o", str(page))
     assert "Is new better than old?" in page.read_text()
+
+
+def test_a_report_of_objects_has_a_general_title_and_speaks_of_no_parameters(tmp_path: Path):
+    ideal, half = [[1, 2], [3, 4, 5, 6]], [[1, 3], [2]]
+    settings = {"unassigned": {"actual": "singleton"}, "outside": "wrong", "missing": "drop"}
+    pages = [
+        pw.evaluate(ideal=ideal, actual=half, **settings).report(tmp_path / "one.html"),
+        pw.compare(ideal=ideal, variants={"half": half, "whole": ideal}).report(tmp_path / "two.html"),
+        pw.diff(baseline=ideal, experiment=half, on="union").report(tmp_path / "three.html"),
+    ]
+    assert "<h1>How good is this clustering?</h1>" in pages[0].read_text()
+    assert "those of the ideal clustering are refused; those of the actual clustering count as alone" in (
+        pages[0].read_text()
+    )
+    for page in pages:
+        seen = re.sub(r"<(style|script|svg).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.DOTALL)
+        assert not re.findall(r"\b(?:outside|missing|unassigned|on)=\S*", seen)
 
 
 @pytest.mark.parametrize(

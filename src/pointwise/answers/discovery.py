@@ -3,6 +3,10 @@
 Candidates are the values of attributes, bands of numbers and dates, and pairs of the most striking ones with the values
 of others. Each is compared with all items outside of it. The spread among ideal clusters shows how large such a
 difference can be by chance, and p-values are adjusted for the number of candidates tried.
+
+A column takes one pass over the items, which the metric was joined to once, grouped by value and ideal cluster. To
+group by value and cell first, and join the metric to these groups, saves nothing: values belong to items, so that every
+column takes that pass anyway, and then a join and a second grouping (1.6 times the processor time on 200,000 items).
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ from pointwise.core.measurement import measure
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
+from pointwise.inputs.composite import id_columns, id_value
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import DIFFERS, format_count, format_value, format_weight, short
@@ -72,8 +73,13 @@ class ItemSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Return its size and the items listed, with their records where these are known."""
-        listed = {"records": [{**self.records[i], ITEM: i} for i in self.items]} if self.records else {}
-        return {"count": self.count, WEIGHT: self.weight, ITEMS: list(self.items), **listed}
+        listed = {"records": [{**self.records[i], **id_columns(i)} for i in self.items]} if self.records else {}
+        return {"count": self.count, WEIGHT: self.weight, ITEMS: self.values, **listed}
+
+    @property
+    def values(self) -> list[Any]:
+        """The items listed, each as one value of a row."""
+        return [id_value(item) for item in self.items]
 
     def __str__(self) -> str:
         """Write the set, with the number of items not shown."""
@@ -178,15 +184,15 @@ class ItemExplanation(Explanation):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per set: its size, and some of its items."""
         return [
-            {"set": name, "count": found.count, WEIGHT: found.weight, ITEMS: list(found.items)}
+            {"set": name, "count": found.count, WEIGHT: found.weight, ITEMS: found.values}
             for name, found in self.sets.items()
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts by name, including the sets."""
-        known = {ITEM: self.item, WEIGHT: self.weight, IDEAL: self.ideal_cluster, ACTUAL: self.actual_cluster}
+        known = {WEIGHT: self.weight, IDEAL: self.ideal_cluster, ACTUAL: self.actual_cluster}
         sets = {name: found.to_dict() for name, found in self.sets.items()}
-        return {**known, **sets, "metrics": dict(self.metrics)}
+        return {**id_columns(self.item), **known, **sets, "metrics": dict(self.metrics)}
 
     def drawing(self) -> Drawing:
         """Say what to show: the four sets in words, and the metrics."""
@@ -325,8 +331,9 @@ def explain_item(
     cell = only_row(measure(evidence.cells.filter(same_ideal & same_actual), measured), evidence.engine)
 
     def sample(condition: nw.Expr, number: int, weight: float) -> ItemSet:
-        listed = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
-        return ItemSet(tuple(listed), number, weight, fetch_records(evidence, listed, shown.columns))
+        found = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
+        listed = tuple(map(evidence.ids.read, found))
+        return ItemSet(listed, number, weight, fetch_records(evidence, listed, shown.columns))
 
     same_ideal = same_ideal if cell[IDEAL_ITEMS] else nw.lit(False)  # nothing is in an empty cluster
     same_actual = same_actual if cell[ACTUAL_ITEMS] else nw.lit(False)
@@ -335,7 +342,7 @@ def explain_item(
     heads = record_columns(shown, ("set", ITEMS, WEIGHT, "which"))
     return ItemExplanation(
         subject=ITEM,
-        key=row[ITEM],
+        key=evidence.ids.read(row[ITEM]),
         items=1,
         weight=row[WEIGHT],
         ideal_cluster=row[IDEAL],

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 _LABELS = (SLICE, VALUE)  # of a slice; a column of the items with that name takes precedence
 _NUMBER, _BAND = "_number", "_band_{}"  # what tables of slices are ordered by
+_LONGEST = 40  # characters of a slice's value in a drawing
 _AT_HAND = 10_000  # slices: NumPy computes their intervals at once, and planning a query for that takes half a second
 _PLAIN = (
     nw.String,
@@ -117,7 +118,7 @@ def tabulate_items(evidence: Evidence, metrics: Sequence[Metric]) -> MetricTable
     weights = [Column(name, Kind.WEIGHT) for name in (TP, FP, FN, TN)]
     sizes = undrawn(ITEM_SIZES[1:], (SHARE,))
     described = (*keys(ITEM, IDEAL, ACTUAL), *sizes, *weights, *(Column(name, Kind.METRIC) for name in values))
-    return MetricTable("Items", frame.with_columns(share), evidence.engine, described)
+    return MetricTable("Items", frame.with_columns(share), evidence.engine, described).by_parts(evidence.ids)
 
 
 def attach_records(table: MetricTable, evidence: Evidence, shown: Shown) -> MetricTable:
@@ -129,9 +130,9 @@ def attach_records(table: MetricTable, evidence: Evidence, shown: Shown) -> Metr
         return replace(table, records=lambda items: fetch_records(evidence, items, shown.columns), heads=heads)
     values = (nw.col(inside(name)).alias(inside(head.name)) for name, head in heads.items())
     known = evidence.items_with(shown.columns).select(ITEM, *values)
-    given = tuple(replace(head, is_given=True) for head in heads.values())
+    given = {name: replace(head, is_given=True) for name, head in heads.items()}
     frame = table.frame.join(known, on=ITEM, how="left")
-    return replace(table, frame=frame, described=(*table.described, *given))
+    return replace(table, frame=frame, described=(*table.described, *given.values()), heads=given)
 
 
 def tabulate_slices(
@@ -182,7 +183,7 @@ def slice_columns(cuts: Sequence[Slicing]) -> tuple[Column, ...]:
     """Describe the columns that say which slice a row is: one slicing is drawn by its keys, several by two columns."""
     names = dict.fromkeys(name for cut in cuts for name in cut.names)
     labels = [label for label in _LABELS if label not in {name.lower() for name in names}]
-    described = (*keys(*labels), *keys(*names, is_given=True))
+    described = (*keys(*labels, longest=_LONGEST), *keys(*names, is_given=True, longest=_LONGEST))
     return undrawn(described, labels if len(cuts) == 1 else tuple(names))
 
 

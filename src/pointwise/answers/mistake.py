@@ -8,6 +8,7 @@ from typing import Any
 
 from pointwise.answers.records import Example, find_differences
 from pointwise.columns import COST, ITEMS, NO_CLUSTER, WEIGHT
+from pointwise.inputs.composite import id_value
 from pointwise.text.values import format_count, format_weight
 
 OVER_MERGE = "over-merge"
@@ -42,6 +43,11 @@ class Part:
     def examples(self) -> tuple[Any, ...]:
         """The ids of some of its items."""
         return tuple(example.item for example in self.records)
+
+    @property
+    def values(self) -> list[Any]:
+        """The same ids, each as one value of a row."""
+        return [id_value(item) for item in self.examples]
 
     def name(self, side: str) -> str:
         """Name the cluster."""
@@ -156,7 +162,7 @@ class Mistake:
         facts |= {"cluster": self.cluster, "cluster_weight": self.weight}
         for name, part in (("first", self.first), ("second", self.second)):
             facts |= {f"{name}_cluster": part.cluster, f"{name}_items": part.items, f"{name}_weight": part.weight}
-            facts[f"{name}_examples"] = list(part.examples)
+            facts[f"{name}_examples"] = part.values
         return facts
 
 

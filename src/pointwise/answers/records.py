@@ -12,6 +12,7 @@ from pointwise.answers.slices import check_columns
 from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside, keys
 from pointwise.core.evidence import Evidence
 from pointwise.engines.queries import from_rows
+from pointwise.inputs.composite import ONE_COLUMN, ItemColumns, id_columns
 from pointwise.inputs.tables import Table
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
@@ -38,7 +39,7 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the id and the record as one."""
-        return {**self.record, ITEM: self.item}
+        return {**self.record, **id_columns(self.item)}
 
 
 MOST_COLUMNS = 4
@@ -75,7 +76,8 @@ def choose_shown(evidence: Evidence, asked: Sequence[str] | None) -> Shown:
     if asked is not None:
         check_columns(asked, schema)
         return Shown(tuple(dict.fromkeys(asked)), is_asked=True)
-    texts = [name for name, dtype in schema.items() if isinstance(dtype, (nw.String, nw.Date))]
+    known = evidence.ids.names  # which are shown anyway
+    texts = [name for name, dtype in schema.items() if isinstance(dtype, (nw.String, nw.Date)) and name not in known]
     return Shown(tuple(texts[:MOST_COLUMNS]))
 
 
@@ -84,18 +86,18 @@ def fetch_examples(evidence: Evidence, items: Iterable[Any], columns: Sequence[s
 
     Args:
         evidence: Where the items are.
-        items: Their ids, as the tables write them; those that are not among the common items are left out.
+        items: Their ids; those that are not among the common items are left out.
         columns: What to fetch: columns of the attributes, or those that the items carry.
 
     Returns:
-        The items by id, in the order given.
+        The items by id as it was given, in this order.
     """
-    wanted = list(dict.fromkeys(items))
+    wanted = {item: evidence.key(ITEM, item) for item in items}
     found = {
-        row[ITEM]: Example(row[ITEM], row[WEIGHT], {c: row[inside(c)] for c in columns})
-        for row in _fetch(evidence, wanted, columns)
+        row[ITEM]: Example(evidence.ids.read(row[ITEM]), row[WEIGHT], {c: row[inside(c)] for c in columns})
+        for row in _fetch(evidence, list(dict.fromkeys(wanted.values())), columns)
     }
-    return {item: found[item] for item in wanted if item in found}
+    return {item: found[key] for item, key in wanted.items() if key in found}
 
 
 def _fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -138,6 +140,7 @@ class Records(Result):
     Args:
         rows: The items, each with its clusters, its weight and what is known about it.
         shown: What is known.
+        ids: The columns that identify an item.
 
     Examples:
         >>> import pointwise as pw
@@ -148,10 +151,11 @@ class Records(Result):
 
     rows: tuple[Record, ...]
     shown: Shown
+    ids: ItemColumns = ONE_COLUMN
 
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
-        return (*_ABOUT, *record_columns(self.shown, (column.name for column in _ABOUT)).values())
+        return (*_about(self.ids), *_heads(self.shown, self.ids).values())
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -159,7 +163,7 @@ class Records(Result):
 
     def drawing(self) -> Drawing:
         """Say what to show: the items side by side, with what differs marked."""
-        columns = record_columns(self.shown, (column.name for column in _ABOUT))
+        columns = _heads(self.shown, self.ids)
         values = [{name: row[column.name] for name, column in columns.items()} for row in self.rows]
         written = [write_record(value, columns, first=values[0]) for value in values]
         rows = [{**row, **texts} for row, texts in zip(self.rows, written, strict=True)]
@@ -168,18 +172,28 @@ class Records(Result):
         return Drawing("Records", self.describe(), rows, note)
 
 
-_ABOUT = (*keys(ITEM, IDEAL, ACTUAL), Column(WEIGHT, Kind.WEIGHT))
+_CLUSTERS = (*keys(IDEAL, ACTUAL), Column(WEIGHT, Kind.WEIGHT))
+
+
+def _about(ids: ItemColumns) -> tuple[Column, ...]:
+    """Describe what is said of every item."""
+    return (*ids.beside(column.name for column in _CLUSTERS).describe(), *_CLUSTERS)
+
+
+def _heads(shown: Shown, ids: ItemColumns) -> dict[str, Column]:
+    return record_columns(shown, (column.name for column in _about(ids)))
 
 
 def find_records(evidence: Evidence, items: Iterable[Any], shown: Shown) -> Records:
     """Look up a few items with their clusters and what is known about them, in the order given."""
     wanted = list(dict.fromkeys(evidence.key(ITEM, item) for item in items))
-    heads = record_columns(shown, (column.name for column in _ABOUT))
+    ids = evidence.ids.beside(column.name for column in _CLUSTERS)
+    heads = _heads(shown, ids)
     rows = {}
     for row in _fetch(evidence, wanted, shown.columns):
-        about = {column.name: row[column.name] for column in _ABOUT}
+        about = id_columns(ids.read(row[ITEM])) | {column.name: row[column.name] for column in _CLUSTERS}
         rows[row[ITEM]] = about | {head.name: row[inside(name)] for name, head in heads.items()}
-    return Records(tuple(rows[item] for item in wanted if item in rows), shown)
+    return Records(tuple(rows[item] for item in wanted if item in rows), shown, ids)
 
 
 def record_columns(shown: Shown, taken: Iterable[str]) -> dict[str, Column]:

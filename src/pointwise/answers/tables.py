@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.conditions import knowing_columns, parse_condition
-from pointwise.answers.records import Record, write_record
+from pointwise.answers.records import DIFFERS_MEANS, Record, write_record
 from pointwise.columns import (
     HIGH,
+    IDEAL,
     ITEM,
     ITEMS,
     LOW,
@@ -26,6 +28,7 @@ from pointwise.columns import (
     WEIGHT,
     Column,
     Kind,
+    inside,
     keys,
     with_ends,
 )
@@ -36,10 +39,20 @@ from pointwise.engines.base import Engine
 from pointwise.engines.queries import count
 from pointwise.engines.turns import LateProperty, in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
+from pointwise.inputs.composite import ItemColumns
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.results import Result, write_frame
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import SHOWN_ROWS, format_count, format_interval, format_weight, listed, name_interval, short
+from pointwise.text.values import (
+    DIFFERS,
+    SHOWN_ROWS,
+    format_count,
+    format_interval,
+    format_weight,
+    listed,
+    name_interval,
+    short,
+)
 from pointwise.uncertainty.intervals import Interval
 from pointwise.uncertainty.verdict import ENOUGH, TOO_FEW
 
@@ -76,8 +89,10 @@ class MetricTable(Result):
         order: Columns to sort by, each with whether to sort downwards.
         limit: How many rows to keep after sorting; None for all.
         confidence: How often the intervals should contain the true value.
-        records: Looks up the columns of items that a drawing shows; None if there are none.
+        records: Looks up the columns of items that a drawing shows; None if there are none, or
+            if the table has them itself.
         heads: The columns of these records in a drawing.
+        item_columns: The columns that identify an item, in a table of items.
 
     Examples:
         >>> import pointwise as pw
@@ -95,10 +110,36 @@ class MetricTable(Result):
     confidence: float = CONFIDENCE
     records: Callable[[Sequence[Any]], Mapping[Any, Record]] | None = field(default=None, compare=False)
     heads: Mapping[str, Column] = field(default_factory=dict)
+    item_columns: tuple[str, ...] = (ITEM,)
 
     def describe(self) -> tuple[Column, ...]:
         """Say what the columns are, and what each holds."""
         return self.described
+
+    def by_parts(self, ids: ItemColumns) -> MetricTable:
+        """Return a table of items with the columns that identify them instead of `item`, if these are several.
+
+        The frame keeps `item` for joins.
+        """
+        if not ids.kinds:
+            return self
+        own = ids.beside(self.columns)
+        columns = keys(*own.names, is_given=True)
+        frame = self.frame.with_columns(*(part.alias(inside(name)) for name, part in own.parts().items()))
+        described = [columns if column.name == ITEM else (column,) for column in self.described]
+        order = [[(c.own, down) for c in columns] if name == ITEM else [(name, down)] for name, down in self.order]
+        return replace(
+            self,
+            frame=frame,
+            described=tuple(chain.from_iterable(described)),
+            order=tuple(chain.from_iterable(order)),
+            item_columns=own.names,
+        )
+
+    def item_of(self, row: Mapping[str, Any]) -> Any:
+        """Return the item that a row of a table of items is about."""
+        parts = tuple(row[name] for name in self.item_columns)
+        return parts if len(parts) > 1 else parts[0]
 
     @property
     def drawn_keys(self) -> list[str]:
@@ -227,10 +268,29 @@ class MetricTable(Result):
             limit = self.limit if self.limit is not None and self.limit <= _MOST_SHOWN_ROWS else SHOWN_ROWS
         rows, total = self.head(limit).to_dicts(), len(self)
         notes = [f"{len(rows)} of {total:,} rows", *([advice] if advice else [])] if total > len(rows) else []
-        known = self.records([row[ITEM] for row in rows]) if self.records else {}
-        shown = [row | write_record(known.get(row[ITEM], {}), self.heads) for row in rows] if known else rows
-        columns = (*self.described, *self.heads.values()) if known else self.described
-        return Drawing(self.title, columns, shown, "; ".join([*notes, *self.notes_on(rows)]))
+        records, columns = self._records_of(rows)
+        shown = list(self._with_records(rows, records)) if records else rows
+        has_marks = any(
+            str(row[head.name]).endswith(DIFFERS) for row in shown for head in self.heads.values() if records
+        )
+        marks = [DIFFERS_MEANS] if has_marks else []
+        return Drawing(self.title, columns, shown, "; ".join([*notes, *self.notes_on(rows), *marks]))
+
+    def _records_of(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Record], tuple[Column, ...]]:
+        """Return what is known about the items in some rows, and the columns of a drawing with it."""
+        if self.records is None:  # the table has it in columns of its own, if at all
+            own: list[Record] = [{name: row[head.name] for name, head in self.heads.items()} for row in rows]
+            return own if self.heads else [], self.described
+        known = self.records([self.item_of(row) for row in rows])
+        found = [known.get(self.item_of(row), {}) for row in rows]
+        return (found, (*self.described, *self.heads.values())) if known else ([], self.described)
+
+    def _with_records(self, rows: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> Iterator[dict[str, Any]]:
+        """Write records beside the items, marking what differs from the first item of the same ideal cluster."""
+        firsts: dict[Any, Record] = {}
+        for row, record in zip(rows, records, strict=True):
+            first = firsts.setdefault(row.get(IDEAL), record)
+            yield {**row, **write_record(record, self.heads, first=first)}
 
 
 def _is_blind(metric: str) -> bool:

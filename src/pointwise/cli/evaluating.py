@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -117,7 +117,8 @@ def evaluate(
         show_found(_draw_values(evaluation))
         phase(_COVERING)
         if save is not None:
-            evaluation.save(save, overwrite=overwrite, keep=keep)
+            stored = evaluation.save(save, overwrite=overwrite, keep=keep)
+            evaluation = replace(evaluation, name=stored.resolve().name)
         if html is not None:
             evaluation.report(html)
         text = draw_evaluation(evaluation, kind, has_related=related, pairs=pairs, limit=limit)

@@ -283,7 +283,12 @@ def explain(
     run: options.Stored,
     *,
     item: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="An item: which items it is with, and should be.")
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="An item: which items it is with, and should be. Where several columns identify it: 'web|1', with a "
+            "backslash before a | or a backslash of theirs.",
+        ),
     ] = None,
     ideal_cluster: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="An ideal cluster: where its items went.")

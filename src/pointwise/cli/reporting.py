@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,5 +47,5 @@ def report(
     else:
         with opened_run(run, threads=threads) as evaluation:
             known = evaluation.with_attributes(attributes) if attributes else evaluation
-            known.report(path, title=title or f"How good is {Path(run).resolve().name}?")
+            known.report(path, title=title)
     output.say(f"Wrote the report to {path}.")

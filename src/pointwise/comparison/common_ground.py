@@ -48,7 +48,9 @@ def rehome(evaluation: Evaluation, engine: Engine) -> Evaluation:
     items = evidence.items_with([c for cut in cuts for c in needed_columns(evidence, cut.keys)])
     moved = [_moved(frame, evidence.engine, engine) for frame in (items, evidence.cells)]
     sample, has_empty = _moved_sample(evidence, engine), evidence.has_empty
-    moved_evidence = Evidence(engine, moved[0], moved[1], evidence.totals, sample=sample, has_empty=has_empty)
+    moved_evidence = Evidence(
+        engine, moved[0], moved[1], evidence.totals, sample=sample, has_empty=has_empty, ids=evidence.ids
+    )
     return replace(evaluation, evidence=moved_evidence)
 
 
@@ -141,7 +143,13 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
         others = present_items(evidence.items).join(shared, on=ITEM, how="anti")
         set_aside = engine.checkpoint(touching(cross_tabulate(others), pairs))
     restricted = establish(
-        items, engine, pairs=pairs, outside=outside, set_aside=set_aside, attributes=evidence.attributes
+        items,
+        engine,
+        pairs=pairs,
+        outside=outside,
+        set_aside=set_aside,
+        attributes=evidence.attributes,
+        ids=evidence.ids,
     )
     return replace(evaluation, evidence=restricted.drawn(evidence.sample))
 

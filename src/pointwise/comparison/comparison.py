@@ -77,6 +77,7 @@ from pointwise.engines.queries import from_rows
 from pointwise.engines.turns import in_turn
 from pointwise.errors import MissingColumnError, NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, load
+from pointwise.inputs.composite import ONE_COLUMN, ItemColumns
 from pointwise.inputs.options import CONFIDENCE, POWER, ColumnNames, CompareOn, Pairs
 from pointwise.related.table import tabulate_related_variants
 from pointwise.results import rows_as_table
@@ -309,7 +310,13 @@ class Comparison:
     ) -> MetricTable:
         """Show what changed for every item. Contributions add up to the overall delta."""
         chosen = [metric for metric in self._chosen(metrics) if not metric.means]
-        return self._paired_table("Items", pair_items, ITEM_COLUMNS, self._pairs(experiment, baseline), chosen)
+        table = self._paired_table("Items", pair_items, ITEM_COLUMNS, self._pairs(experiment, baseline), chosen)
+        return table.by_parts(self.ids)
+
+    @property
+    def ids(self) -> ItemColumns:
+        """The columns that identify an item, which runs of older versions do not tell."""
+        return next((evidence.ids for evidence in self._evidence.values() if evidence.ids.kinds), ONE_COLUMN)
 
     def losses(
         self,
@@ -477,7 +484,7 @@ class Comparison:
         frame = find_moved_items(pair_members(self._evidence, pair))
         order = ((IDEAL, False), (ITEM, False))
         table = MetricTable(_titled("Items that moved", [pair]), frame, self.engine, MOVED_COLUMNS, order=order)
-        return attach_records(table, self._evidence[pair.baseline], self._shown())
+        return attach_records(table.by_parts(self.ids), self._evidence[pair.baseline], self._shown())
 
     def related(self, *, beta: float = 1.0, pairs: Pairs = "counts") -> MetricTable:
         """List the metrics of other families for every variant; `Evaluation.related` explains the parameters."""

@@ -35,6 +35,7 @@ from pointwise.columns import (
 from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric
 from pointwise.errors import NotFoundError
+from pointwise.inputs.composite import id_columns
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_value, format_weight
@@ -180,7 +181,7 @@ class ItemComparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts by name, including the variants."""
-        return {ITEM: self.key, "variants": {name: found.to_dict() for name, found in self.variants.items()}}
+        return {**id_columns(self.key), "variants": {name: found.to_dict() for name, found in self.variants.items()}}
 
     def drawing(self) -> Drawing:
         """Say what to show: the sets of each variant below those of the one before."""

@@ -21,7 +21,7 @@ from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, examples, only_row, total
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
 from pointwise.inputs.checks import check_repeats
-from pointwise.inputs.ids import join_id
+from pointwise.inputs.composite import ONE_COLUMN, ItemColumns, join_id
 from pointwise.inputs.reading import with_columns
 from pointwise.inputs.tables import Table
 from pointwise.text.values import short
@@ -37,6 +37,7 @@ def establish(
     set_aside: nw.LazyFrame | None = None,
     attributes: Table | None = None,
     has_empty: bool = False,
+    ids: ItemColumns = ONE_COLUMN,
 ) -> Evidence:
     """Establish what every item sees of two clusterings: the cells that items are in, with their confusion matrices.
 
@@ -53,6 +54,7 @@ def establish(
         set_aside: Pairs of clusters of items that the truth lists but that are not looked at; as `confuse` takes them.
         attributes: A table to take further slice columns from.
         has_empty: Whether some items have an empty cluster on one side; as `confuse` takes it.
+        ids: The columns that identify an item.
 
     Raises:
         NoCommonItemsError: There is no item.
@@ -74,7 +76,7 @@ def establish(
         has_empty=has_empty,
         hold=partial(engine.checkpoint, most_rows=own.items),  # a cell has an item
     )
-    return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight, has_empty=has_empty)
+    return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight, has_empty=has_empty, ids=ids)
 
 
 def _sum(rows: nw.LazyFrame, weight: str, engine: Engine) -> Totals:
@@ -96,6 +98,7 @@ class Evidence:
         sample: How the ideal clusters of the truth were drawn.
         known_weight: Weight of the common items, where it was added up already.
         has_empty: Whether some items have an empty cluster on one side, so that more metrics may be undefined.
+        ids: The columns that identify an item. If they are several, `item` holds their values joined to one text.
     """
 
     engine: Engine
@@ -106,6 +109,7 @@ class Evidence:
     sample: Sample = UNKNOWN
     known_weight: float | None = None
     has_empty: bool = False
+    ids: ItemColumns = ONE_COLUMN
 
     @property
     def items(self) -> nw.LazyFrame:
@@ -209,7 +213,7 @@ class Evidence:
         return replace(self, found=items, attributes=table)
 
     def key(self, column: str, value: Any) -> Any:
-        """Write an id as the tables do; a whole number in text stands for an integer where ids are integers."""
+        """Write an id as the frames do; a whole number in text stands for an integer where ids are integers."""
         value = join_id(value)
         if isinstance(self.item_schema[column], nw.String):
             return str(value)

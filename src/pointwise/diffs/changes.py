@@ -69,7 +69,7 @@ class Change:
         facts |= {"cluster": self.cluster, "cluster_weight": self.cluster_weight}
         for name, part in (("first", self.first), ("second", self.second)):
             facts |= {f"{name}_cluster": part.cluster, f"{name}_items": part.items, f"{name}_weight": part.weight}
-            facts[f"{name}_examples"] = list(part.examples)
+            facts[f"{name}_examples"] = part.values
         return facts
 
 

@@ -125,12 +125,17 @@ def _diff_inputs(inputs: Inputs, engine: Engine, options: Options, on: DiffOn, *
     if on == "union":
         check_unassigned(inputs.ideal, reserved_ids(inputs.ideal), engine, policy="singleton")
         items, counts = find_all_items(inputs, engine)
-        evidence = establish(engine.checkpoint(items), engine, attributes=inputs.attributes)
+        evidence = establish(engine.checkpoint(items), engine, attributes=inputs.attributes, ids=inputs.ids)
     else:
         common = find_common_items(inputs, engine, options=options)
         counts = common.counts
         evidence = establish(
-            common.items, engine, pairs=common.pairs, common=common.totals, attributes=inputs.attributes
+            common.items,
+            engine,
+            pairs=common.pairs,
+            common=common.totals,
+            attributes=inputs.attributes,
+            ids=inputs.ids,
         )
     extent = Extent(inputs.rows[0], inputs.rows[1], counts.common, on)
     return Diff(evidence, tuple(IMPACT.values()), options, inputs.sources, extent, is_singletons)

@@ -14,6 +14,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.metrics import Metric
 from pointwise.diffs.names import BASELINE_CLUSTER, EXPERIMENT_CLUSTER, in_words_of_diff
 from pointwise.errors import NotFoundError
+from pointwise.inputs.composite import id_value
 from pointwise.results import Result
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_metric, format_weight, short
@@ -52,7 +53,7 @@ class ChangeExplanation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts by name, including the parts."""
-        known = {"subject": self.subject, "key": self.key, ITEMS: self.items, WEIGHT: self.weight}
+        known = {"subject": self.subject, "key": id_value(self.key), ITEMS: self.items, WEIGHT: self.weight}
         clusters = {BASELINE_CLUSTER: self.baseline_cluster, EXPERIMENT_CLUSTER: self.experiment_cluster}
         return {**known, **clusters, "metrics": dict(self.metrics), "parts": self.to_dicts()}
 
@@ -89,7 +90,7 @@ class ChangedItem(ChangeExplanation):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per set: its size, and some of its items."""
         return [
-            {"set": name, "count": found.count, WEIGHT: found.weight, ITEMS: list(found.items)}
+            {"set": name, "count": found.count, WEIGHT: found.weight, ITEMS: found.values}
             for name, found in self.sets.items()
         ]
 

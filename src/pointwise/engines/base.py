@@ -54,6 +54,7 @@ class Source:
         is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
         files: The files it consists of, if it does.
         labels: What is known of a vector of labels, one per item.
+        ids: The columns that identify an item together, where the source says so itself: tuples are ids.
         table: The table itself, if it is an Arrow table in memory, which knows its nulls.
         scope: What its ids are local to, if it says so, such as the sample of a binning.
     """
@@ -64,6 +65,7 @@ class Source:
     is_typed: bool = True
     files: tuple[Path, ...] = ()
     labels: Labels | None = None
+    ids: tuple[str, ...] = ()
     table: pa.Table | None = None
     scope: str | None = None
 

@@ -16,9 +16,10 @@ from pointwise.diffs.questions import DESIGN, find_questions
 from pointwise.errors import NotFoundError
 from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import choose_columns, draw_records, fetch
+from pointwise.explorer.records import choose_columns, draw_records, fetch, own_columns
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid
 from pointwise.store.manifest import DIFF
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
@@ -180,7 +181,7 @@ def show_changed_item(visit: Visit) -> Page:
     records = fetch(diff.evidence, items, choose_columns(diff.evidence))
     own = records.get(explained.key, {})
     rows = [
-        {"set": kind, ITEM: item, **records.get(item, {})}
+        {"set": kind, **records.get(item, {}), **id_columns(item)}
         for kind, found in explained.sets.items()
         for item in found.items
     ]
@@ -211,7 +212,7 @@ def show_changed_item(visit: Visit) -> Page:
         ],
     }
     facts = explained.to_dict() | {"diff": name, "record": own}
-    columns = ["set", ITEM, *own]
+    columns = ["set", *own_columns(diff.evidence.ids.names, list(own))]
     return Page(f"Item {key}", "changed_item.html", content, diff_trail(name), columns, rows, facts)
 
 

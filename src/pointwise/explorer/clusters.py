@@ -27,10 +27,20 @@ from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import ROWS, PageRows, make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import LETTERS, differs, fetch, find_usual, letter, record_columns
+from pointwise.explorer.records import (
+    LETTERS,
+    differs,
+    fetch,
+    find_usual,
+    letter,
+    list_items,
+    own_columns,
+    record_columns,
+)
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid, Line
 from pointwise.pages.miniatures import Bar
 from pointwise.text.values import format_count, format_metric, format_weight
@@ -149,10 +159,9 @@ def show_cluster(visit: Visit) -> Page:
     }
     facts = explained.to_dict() | {"run": name, "after": part.after or None}
     trail = run_trail(name, (f"{kind.capitalize()} clusters", link("run", name, "clusters", kind)))
-    columns = [ITEM, other, WEIGHT, *members.attributes]
-    return Page(
-        f"{kind.capitalize()} cluster {key}", "cluster.html", content, trail, columns, part.rows, facts, run=name
-    )
+    columns = own_columns(evaluation.evidence.ids.names, [other, WEIGHT, *members.attributes])
+    rows = [{**row, **id_columns(row[ITEM])} for row in part.rows]
+    return Page(f"{kind.capitalize()} cluster {key}", "cluster.html", content, trail, columns, rows, facts, run=name)
 
 
 def _number(value: float | None) -> float:
@@ -232,8 +241,9 @@ class _Members:
         columns = [ITEM, self.other, WEIGHT, _RANK]
         found = evidence.engine.collect(few.select(*columns).sort(_RANK, ITEM)).to_pylist()
         records = fetch(replace(evidence, found=few), [row[ITEM] for row in found], self.attributes)
-        rows = [row | {a: records.get(row[ITEM], {}).get(a) for a in self.attributes} for row in found]
-        last = rows[ROWS - 1] if len(rows) > ROWS else None
+        known = ({a: records.get(row[ITEM], {}).get(a) for a in self.attributes} for row in found)
+        rows = [row | own | {ITEM: evidence.ids.read(row[ITEM])} for row, own in zip(found, known, strict=True)]
+        last = found[ROWS - 1] if len(found) > ROWS else None
         return PageRows(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
 
     def _rank(self) -> nw.Expr:
@@ -244,9 +254,13 @@ class _Members:
 
     def draw(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Grid:
         """Lay out the members with their cell, marking what differs from most of them."""
-        columns = [*keys(ITEM), Column(WEIGHT, Kind.WEIGHT), *(Column(a) for a in self.attributes)]
-        grid = make_listing(
-            "members", "Members", columns, rows, links={ITEM: lambda row: link("run", name, "item", row[ITEM])}
+        grid = list_items(
+            "members",
+            "Members",
+            rows,
+            self.attributes,
+            lambda row: link("run", name, "item", row[ITEM]),
+            between=[Column(WEIGHT, Kind.WEIGHT)],
         )
         usual = find_usual(rows, self.attributes)
         lines = []

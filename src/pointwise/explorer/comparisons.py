@@ -11,6 +11,7 @@ from pointwise.errors import NotFoundError
 from pointwise.explorer.listing import make_listing, read_order, say_notes, take
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
+from pointwise.pages.sentences import without_parameters
 from pointwise.text.values import format_count
 
 _SHOWN = 50  # slices, the most changed first
@@ -40,7 +41,7 @@ def show_comparison(visit: Visit) -> Page:
     rows = deltas.to_dicts()
     content = {
         **pair,
-        "notes": [*comparison.notes],
+        "notes": list(map(without_parameters, comparison.notes)),
         "variants": make_listing("variants", "Variants", variants.describe(), variants.to_dicts(), links=run_links),
         "deltas": make_listing("deltas", deltas.title, deltas.describe(), rows, note=say_notes(deltas, rows)),
         "changes": make_listing(

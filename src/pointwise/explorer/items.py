@@ -16,13 +16,14 @@ from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside,
 from pointwise.core.evidence import Evidence
 from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation
-from pointwise.explorer.listing import make_listing, read_order, take
+from pointwise.explorer.listing import keep_key, make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import differs, fetch, record_columns
+from pointwise.explorer.records import differs, fetch, list_items, own_columns, record_columns
 from pointwise.explorer.runs import run_trail
 from pointwise.explorer.sidecars import Sorted
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid, write
 from pointwise.store.manifest import RUN
 from pointwise.text.values import format_count, format_metric, format_weight
@@ -49,16 +50,17 @@ def show_items(visit: Visit) -> Page:
     table = evaluation.by_item()
     if visit["where"]:
         table = _restrict(table, visit["where"], evaluation.evidence)
-    order = read_order(visit["sort"], table, default=ITEM)
+    order = read_order(visit["sort"], table, default=table.item_columns[0])
     address = ("run", name, "items")
-    found = take(table, order, ITEM, after=visit["after"])
+    found = take(keep_key(table), order, ITEM, after=visit["after"])
+    rows = [{column: row[column] for column in table.columns} for row in found.rows]
     listing = make_listing(
         "items",
         "Items",
         table.describe(),
         found.rows,
         links={
-            ITEM: lambda row: link("run", name, "item", row[ITEM]),
+            **dict.fromkeys(table.item_columns, lambda row: link("run", name, "item", row[ITEM])),
             IDEAL: lambda row: link("run", name, "cluster", "ideal", row[IDEAL]),
             ACTUAL: lambda row: link("run", name, "cluster", "actual", row[ACTUAL]),
         },
@@ -75,16 +77,16 @@ def show_items(visit: Visit) -> Page:
         "next": link(*address, sort=visit["sort"], where=visit["where"], after=found.after) if found.after else "",
     }
     facts = {"run": name, "sort": str(order), "where": visit["where"], "after": found.after or None}
-    return Page("Items", "items.html", content, run_trail(name), table.columns, found.rows, facts, run=name)
+    return Page("Items", "items.html", content, run_trail(name), table.columns, rows, facts, run=name)
 
 
 def _restrict(table: MetricTable, condition: str, evidence: Evidence) -> MetricTable:
     """Keep the items for which a condition holds, on their metrics or on what is known about them."""
-    own = table.frame.collect_schema()
-    schema = evidence.slice_schema | {column.name: own[column.name] for column in table.describe()}
-    names = {column.name for column in table.describe()}
-    read = parse_condition(condition, schema, named=lambda name: name if name in names else inside(name))
-    lacking = [column for column in read.columns if column not in names]
+    types = table.frame.collect_schema()
+    own = {column.name: column.own for column in table.describe()}
+    schema = evidence.slice_schema | {name: types[column] for name, column in own.items()}
+    read = parse_condition(condition, schema, named=lambda name: own.get(name, inside(name)))
+    lacking = [column for column in read.columns if column not in own]
     frame = table.frame
     if lacking:
         known = evidence.items_with(lacking).select(ITEM, *map(inside, lacking))
@@ -129,12 +131,13 @@ def show_item(visit: Visit) -> Page:
     }
     facts = explained.to_dict() | {"run": name, "record": own}
     rows = [
-        {"set": kind, ITEM: item, **records.get(item, {})}
+        {"set": kind, **records.get(item, {}), **id_columns(item)}
         for kind, found in explained.sets.items()
         for item in found.items
     ]
     trail = run_trail(name, ("Items", link("run", name, "items")))
-    return Page(f"Item {key}", "item.html", content, trail, ["set", ITEM, *attributes], rows, facts, run=name)
+    columns = ["set", *own_columns(evaluation.evidence.ids.names, attributes)]
+    return Page(f"Item {key}", "item.html", content, trail, columns, rows, facts, run=name)
 
 
 def _whole(value: Any) -> str:
@@ -226,11 +229,9 @@ def _draw(
 ) -> Grid:
     """Lay out the items of a set, marking what differs from the item itself."""
     rows = [{ITEM: one, **{a: records.get(one, {}).get(a) for a in own}} for one in found.items]
-    columns = [*keys(ITEM), *(Column(attribute) for attribute in own)]
-    links = {ITEM: lambda row: link("run", name, "item", row[ITEM])}
-    grid = make_listing(kind, _MEANINGS[kind][0], columns, rows, links=links)
+    grid = list_items(kind, _MEANINGS[kind][0], rows, list(own), lambda row: link("run", name, "item", row[ITEM]))
     for row, line in zip(rows, grid.rows, strict=True):
-        for number, (attribute, usual) in enumerate(own.items(), 1):
+        for number, (attribute, usual) in enumerate(own.items(), len(line.values) - len(own)):
             if attribute in marked and differs(row[attribute], None if usual is None else str(usual)):
                 line.values[number] = replace(line.values[number], mark="≠", tone="differs")
     return grid

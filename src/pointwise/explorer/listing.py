@@ -13,7 +13,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ITEMS, METRIC, NUMBERS, VERDICT, WEIGHT, Column, Kind
+from pointwise.columns import ITEM, ITEMS, METRIC, NUMBERS, VERDICT, WEIGHT, Column, Kind, keys, undrawn
 from pointwise.errors import UsageError
 from pointwise.explorer.urls import read_key, write_key
 from pointwise.pages.grids import Grid, Line, Value, head_of, write_cell
@@ -79,6 +79,13 @@ def take(table: MetricTable, order: Order, key: str, *, after: str = "", limit: 
         return PageRows(rows)
     last = rows[limit - 1]
     return PageRows(rows[:limit], write_key([_plain(last[order.column]), _plain(last[key])]))
+
+
+def keep_key(table: MetricTable) -> MetricTable:
+    """Keep the joined ids of items in the rows of a table that lists them by several columns: pages go by them."""
+    if table.item_columns == (ITEM,):
+        return table
+    return replace(table, described=(*undrawn(keys(ITEM), (ITEM,)), *table.described))
 
 
 def _plain(value: Any) -> Any:

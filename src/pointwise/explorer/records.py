@@ -12,6 +12,7 @@ from pointwise.columns import ITEM, Column, keys
 from pointwise.core.evidence import Evidence
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import Row, make_listing
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid
 
 _MOST_COLUMNS = 12
@@ -27,7 +28,8 @@ def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
     if shown is not None and shown.is_asked:
         return list(shown.columns)
     first = shown.columns if shown is not None else ()
-    return list(dict.fromkeys([*first, *evidence.slice_schema]))[:_MOST_COLUMNS]
+    known = evidence.ids.names  # which are shown anyway
+    return [name for name in dict.fromkeys([*first, *evidence.slice_schema]) if name not in known][:_MOST_COLUMNS]
 
 
 def record_columns(evaluation: Evaluation) -> list[str]:
@@ -43,16 +45,45 @@ def fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> M
 def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) -> Grid:
     """Lay out records with the letter of their part, marking what differs from most of them."""
     attributes = list(dict.fromkeys(column for row in rows for column in row if column not in (ITEM, PART)))
-    columns = [*keys(ITEM), *(Column(attribute) for attribute in attributes)]
     whole: list[Row] = [dict.fromkeys(attributes) | dict(row) for row in rows]
-    grid = make_listing(name, "Some of its items", columns, whole, links={ITEM: address})
+    grid = list_items(name, "Some of its items", whole, attributes, address)
     usual = find_usual(whole, attributes)
     for row, line in zip(whole, grid.rows, strict=True):
         line.values[0] = replace(line.values[0], mark=row[PART], tone=str(LETTERS.index(row[PART])))
-        for place, attribute in enumerate(attributes, 1):
+        for place, attribute in enumerate(attributes, len(line.values) - len(attributes)):
             if differs(row[attribute], usual.get(attribute)):
                 line.values[place] = replace(line.values[place], mark="≠", tone="differs")
     return grid
+
+
+def list_items(
+    name: str,
+    caption: str,
+    rows: Sequence[Row],
+    attributes: Sequence[str],
+    address: Callable[[Row], str],
+    *,
+    between: Sequence[Column] = (),
+) -> Grid:
+    """List items with what is known about them; one that several columns identify stands in as many.
+
+    Args:
+        name: Of the table in the page.
+        caption: What it is, for those who cannot see it.
+        rows: The items, under `item`, with what is known.
+        attributes: What to show.
+        address: Gives the address of an item.
+        between: Columns that stand between the item and the attributes.
+    """
+    names = list(id_columns(rows[0][ITEM])) if rows else [ITEM]
+    columns = [*keys(*names), *between, *(Column(attribute) for attribute in attributes)]
+    whole = [{**row, **id_columns(row[ITEM])} for row in rows]
+    return make_listing(name, caption, columns, whole, links=dict.fromkeys(names, address))
+
+
+def own_columns(ids: Sequence[str], attributes: Sequence[str]) -> list[str]:
+    """Name the columns of a file of items: those that identify an item, then the others."""
+    return list(dict.fromkeys([*ids, *attributes]))
 
 
 def find_usual(rows: Sequence[Row], attributes: Sequence[str]) -> dict[str, Any]:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointwise.columns import CLUSTER, ITEM
-from pointwise.engines.base import Source
+from pointwise.engines.base import Engine, Source
 from pointwise.engines.queries import EXAMPLES
 from pointwise.errors import ContradictionError, UsageError
+from pointwise.inputs.composite import ONE_COLUMN, ItemColumns
 from pointwise.inputs.options import Contradictions
 from pointwise.text.values import format_count, short
 
@@ -25,7 +26,7 @@ _BATCH = 1 << 23  # links
 
 @dataclass(frozen=True)
 class ClusteredLinks(Source):
-    """A clustering made of links, whose columns are always called `item` and `cluster`.
+    """A clustering made of links, which says itself what its columns are.
 
     Args:
         note: How the links were read, if that was recognised.
@@ -84,11 +85,32 @@ class Graph:
     is_yes: NDArray[np.bool_] | None
     is_typed: bool
     note: str | None = None
+    item_columns: ItemColumns = ONE_COLUMN
 
     @property
     def size(self) -> int:
         """Number of items."""
         return len(self.items)
+
+    def tabulate(self, least: Nodes) -> pa.Table:
+        """Make a table of all items and their clusters, which are called by their least items."""
+        import pyarrow as pa
+
+        table = pa.table({ITEM: self.items, CLUSTER: self.items.take(pa.array(least))})
+        return self.item_columns.take_apart(table)
+
+    def as_source(self, name: str, table: pa.Table, engine: Engine) -> ClusteredLinks:
+        """Have an engine read a table of clusters."""
+        opened, names = engine.read(table), self.item_columns.names
+        is_several = len(names) > 1
+        return ClusteredLinks(
+            name,
+            opened.columns,
+            opened.load,
+            is_typed=self.is_typed or is_several,
+            ids=names if is_several else (),
+            note=self.note,
+        )
 
     def ids(self, nodes: Iterable[int]) -> tuple[Any, ...]:
         """Return the ids of some items."""
@@ -101,7 +123,7 @@ def cluster_graph(graph: Graph, *, threshold: float | None, contradictions: Cont
 
     least = least_members(_join(graph, threshold))
     kept = _keep(graph, least, contradictions) if graph.is_yes is not None else None
-    table = pa.table({ITEM: graph.items, CLUSTER: graph.items.take(pa.array(least))})
+    table = graph.tabulate(least)
     return table if kept is None else table.filter(pa.array(kept))
 
 

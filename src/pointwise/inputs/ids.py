@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ITEM, inside
+from pointwise.columns import ITEM, RESULTS, inside
 from pointwise.engines.base import Engine, Source
 from pointwise.engines.queries import examples
 from pointwise.errors import IdTypeError, NoCommonItemsError
+from pointwise.inputs.composite import INTEGER, ONE_COLUMN, TEXT, ItemColumns, join_columns, made_up_names
 from pointwise.inputs.tables import Table
-
-_SEPARATOR = "|"
 
 
 def id_kind(schema: Mapping[str, nw.dtypes.DType], columns: Sequence[str], source: Source, role: str) -> str:
@@ -45,7 +43,7 @@ def _kind_of_type(dtype: nw.dtypes.DType, column: str, role: str, source: Source
 def id_expression(schema: Mapping[str, nw.dtypes.DType], columns: Sequence[str], source: Source) -> nw.Expr:
     """Return the id that some columns make together."""
     if len(columns) > 1:
-        return nw.concat_str([_escaped(nw.col(inside(c)).cast(nw.String)) for c in columns], separator=_SEPARATOR)
+        return join_columns(nw.col(inside(c)).cast(nw.String) for c in columns)
     column, dtype = nw.col(inside(columns[0])), schema[columns[0]]
     if isinstance(dtype, nw.String):
         return column
@@ -53,18 +51,25 @@ def id_expression(schema: Mapping[str, nw.dtypes.DType], columns: Sequence[str],
     return column.cast(nw.Int64) if is_small and source.is_typed else column.cast(nw.String)
 
 
-def _escaped(text: nw.Expr) -> nw.Expr:
-    """Make sure that ("a|b", "c") and ("a", "b|c") stay different when joined."""
-    doubled = text.str.replace_all("\\", "\\\\", literal=True)
-    return doubled.str.replace_all(_SEPARATOR, "\\" + _SEPARATOR, literal=True)
+def find_item_columns(tables: Sequence[Table]) -> ItemColumns:
+    """Find out what to call the parts of ids, from the clusterings that they come from.
 
-
-def join_id(parts: Any) -> Any:
-    """Write an id of several parts as the tables do: ("a", 17) becomes "a|17"."""
-    if not isinstance(parts, tuple):
-        return parts
-    texts = (str(p).replace("\\", "\\\\").replace(_SEPARATOR, "\\" + _SEPARATOR) for p in parts)
-    return _SEPARATOR.join(texts)
+    The first clustering that names them decides. A part is an integer if it is one in all of them, else text, as it is
+    for ids of one column.
+    """
+    several = [table for table in tables if len(table.item_columns) > 1]
+    if not several:
+        return ONE_COLUMN
+    width = len(several[0].item_columns)
+    alike = [table for table in several if len(table.item_columns) == width]
+    named = [table.item_columns for table in alike if table.item_columns != made_up_names(width)]
+    is_sure = len(alike) == len(tables)
+    kinds = [
+        INTEGER if is_sure and all(kind == INTEGER for kind in kinds) else TEXT
+        for kinds in zip(*(table.item_kinds for table in alike), strict=True)
+    ]
+    names = named[0] if named else made_up_names(width)
+    return ItemColumns(dict(zip(names, kinds, strict=True))).beside(RESULTS)
 
 
 def match_ids(tables: Sequence[Table]) -> list[Table]:

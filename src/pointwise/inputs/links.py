@@ -24,8 +24,16 @@ from pointwise.errors import (
     SourceError,
     UsageError,
 )
+from pointwise.inputs.composite import ItemColumns, part_kinds
 from pointwise.inputs.graphs import ClusteredLinks, Graph, cluster_graph
-from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
+from pointwise.inputs.ids import (
+    MixedIdsError,
+    explain_mixed_ids,
+    find_item_columns,
+    id_expression,
+    id_kind,
+    match_ids,
+)
 from pointwise.inputs.layouts import Fit, find_links
 from pointwise.inputs.options import ColumnNames, Contradictions, LayoutName, check_choice, is_number
 from pointwise.inputs.pairs import LEFT, RIGHT, SCORE, as_pairs
@@ -92,9 +100,7 @@ class Links(Openable):
     def open(self, engine: Engine, *, role: str) -> ClusteredLinks:
         """Read the links, and return the clustering that they make as a table that was found."""
         graph = read_links(self, engine, role=role)
-        opened = engine.read(_cluster(graph, self))
-        name = f"links from {graph.name}"
-        return ClusteredLinks(name, opened.columns, opened.load, is_typed=graph.is_typed, note=graph.note)
+        return graph.as_source(f"links from {graph.name}", _cluster(graph, self), engine)
 
 
 def table_of(source: Any) -> Any:
@@ -136,7 +142,8 @@ def cluster_links(
         engine: What reads the links, as in `evaluate`. They are clustered in this process's memory.
 
     Returns:
-        A PyArrow table with the columns `item` and `cluster`.
+        A PyArrow table with the columns `item` and `cluster`. Where several columns identify an item, they stand
+        instead of `item`, without an ending that only the two ends of a link have.
 
     Raises:
         ContradictionError: Answers contradict each other; its `contradictions` lists all that do.
@@ -178,7 +185,11 @@ def read_links(links: Links, engine: Engine, *, role: str = "links", is_scored: 
     )
     links = _with_columns(links if fit is None else _laid_out(links, fit), source, role, is_scored=is_scored)
     frame, ends = _ends(links, source, role)
-    tables = [Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind) for end, kind in ends.items()]
+    names = {LEFT: _names(links.left), RIGHT: _names(links.right)}
+    tables = [
+        Table(role, source, frame.select(nw.col(end).alias(ITEM)), kind, names[end], parts)
+        for end, (kind, parts) in ends.items()
+    ]
     if links.items is not None:
         tables.append(_read_items(links.items, engine, links, fit))
     try:
@@ -193,7 +204,7 @@ def read_links(links: Links, engine: Engine, *, role: str = "links", is_scored: 
         source.name,
         is_typed=all(t.id_kind in ("integer", "text") for t in tables),
     )
-    graph = replace(graph, note=None if fit is None else str(fit))
+    graph = replace(graph, note=None if fit is None else str(fit), item_columns=_name_items(tables))
     if is_by_place and not source.is_typed:
         _check_header(graph, source, role)
     _check(graph, role)
@@ -321,13 +332,29 @@ def _names(columns: ColumnNames | None) -> tuple[str, ...]:
     return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[str, str]]:
-    """Return the links as `left`, `right`, `score` and `answer`, and the kind of ids of either end."""
+def _name_items(tables: list[Table]) -> ItemColumns:
+    """Name the columns that identify an item as both ends do: `id_l` and `id_r` are an `id`."""
+    left, right, *alone = tables
+    names = [_common(*both) for both in zip(left.item_columns, right.item_columns, strict=True)]
+    shared = tuple(names) if len(set(names)) == len(names) and all(names) else left.item_columns
+    return find_item_columns([replace(left, item_columns=shared), right, *alone])
+
+
+def _common(one: str, other: str) -> str:
+    """Return what two names share, word by word."""
+    return "_".join(a for a, b in zip(one.split("_"), other.split("_"), strict=False) if a == b)
+
+
+def _ends(links: Links, source: Source, role: str) -> tuple[nw.LazyFrame, dict[str, tuple[str, tuple[str, ...]]]]:
+    """Return the links as `left`, `right`, `score` and `answer`, and of either end the kinds of ids and their parts."""
     ends = {LEFT: _names(links.left), RIGHT: _names(links.right)}
     columns = tuple(c for c in (*ends[LEFT], *ends[RIGHT], links.score, links.answer) if c is not None)
     frame = source.load(columns, text=columns)
     schema = {given_name(column): dtype for column, dtype in frame.collect_schema().items()}
-    kinds = {end: id_kind(schema, names, source, role) for end, names in ends.items()}
+    kinds = {
+        end: (id_kind(schema, names, source, role), part_kinds(schema, names, is_typed=source.is_typed))
+        for end, names in ends.items()
+    }
     selected = [id_expression(schema, names, source).alias(end) for end, names in ends.items()]
     if links.score is not None:
         selected.append(as_number(schema, links.score, role, "to compare with a threshold").alias(SCORE))

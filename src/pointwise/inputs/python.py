@@ -13,6 +13,7 @@ import pyarrow as pa
 from pointwise.columns import CLUSTER, ITEM, WEIGHT
 from pointwise.engines.base import Labels, is_spark_frame
 from pointwise.errors import IdTypeError, InputError, UsageError, WeightError
+from pointwise.inputs.composite import made_up_names
 from pointwise.text.values import short
 
 
@@ -46,7 +47,7 @@ def _table_of_labels(source: Any) -> tuple[pa.Table, Labels] | None:
     if hasattr(source, "labels_"):  # of scikit-learn, or of one of its likes
         return _table(range(len(source.labels_)), source.labels_), Labels(len(source.labels_), is_fitted=True)
     if _is_pandas_series(source):
-        return _table(source.index.to_numpy(), source.array), Labels(len(source), _kind_of_index(source.index))
+        return _table(source.index, source.array), Labels(len(source), _kind_of_index(source.index))
     if _is_labels(source):
         return _table(range(len(source)), source), Labels(len(source))
     return None
@@ -116,7 +117,39 @@ def _is_scored(cluster: Any) -> bool:
 
 
 def _table(items: Any, clusters: Any) -> pa.Table:
-    return pa.table({ITEM: as_array(items, "item"), CLUSTER: as_array(clusters, "cluster")})
+    return pa.table({**_id_columns(items), CLUSTER: as_array(clusters, "cluster")})
+
+
+def _id_columns(items: Any) -> dict[str, pa.Array]:
+    """Return ids as a column, or a column for every part where they are tuples or the rows of a MultiIndex."""
+    if getattr(items, "nlevels", 1) > 1:
+        return {
+            name: as_array(items.get_level_values(n).to_numpy(), f"item ({name})")
+            for n, name in enumerate(_level_names(items.names))
+        }
+    ids = items.to_numpy() if hasattr(items, "nlevels") else items
+    if not len(ids) or not isinstance(ids[0], tuple):
+        return {ITEM: as_array(ids, "item")}
+    unlike = next(([item] for item in ids if not isinstance(item, tuple) or len(item) != len(ids[0])), [])
+    if unlike or len(ids[0]) < _SEVERAL:
+        found = " and ".join(map(short, [ids[0], *unlike]))
+        raise IdTypeError(f"Item ids that are tuples have two parts or more, and all of them as many, unlike {found}.")
+    parts = zip(made_up_names(len(ids[0])), zip(*ids, strict=True), strict=True)
+    return {name: as_array(list(part), f"item ({name})") for name, part in parts}
+
+
+_SEVERAL = 2
+
+
+def _level_names(given: Iterable[Any]) -> list[str]:
+    """Name the levels of an index as it does, where it does and no other column is called so."""
+    names = list(given)
+    taken = [CLUSTER, WEIGHT]
+    for n, own in enumerate(made_up_names(len(names))):
+        name = str(names[n]) if names[n] is not None else own
+        names[n] = own if name in taken else name
+        taken.append(names[n])
+    return names
 
 
 def as_array(values: Any, what: str) -> pa.Array:
@@ -138,11 +171,11 @@ def as_array(values: Any, what: str) -> pa.Array:
 
 
 def _weights_of(items: list[Any], values: list[Any]) -> pa.Table:
-    ids = as_array(items, "item")
+    ids = _id_columns(items)
     try:
         weights = pa.array(values, from_pandas=True)
         known = weights.cast(pa.float64()) if pa.types.is_null(weights.type) else weights
-        return pa.table({ITEM: ids, WEIGHT: known})
+        return pa.table({**ids, WEIGHT: known})
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         kinds = sorted({type(v).__name__ for v in values})
         raise WeightError(f"The weights cannot be read ({', '.join(kinds)}). Make all of them floats.") from error

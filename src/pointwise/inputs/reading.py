@@ -13,8 +13,16 @@ from pointwise.columns import CLUSTER, ITEM, RESERVED, WEIGHT, given_name, insid
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import InputError, MissingColumnError, UsageError
 from pointwise.inputs.checks import check_repeats, check_tables, say_reserved
+from pointwise.inputs.composite import ItemColumns, part_kinds
 from pointwise.inputs.graphs import ClusteredLinks
-from pointwise.inputs.ids import MixedIdsError, explain_mixed_ids, id_expression, id_kind, match_ids
+from pointwise.inputs.ids import (
+    MixedIdsError,
+    explain_mixed_ids,
+    find_item_columns,
+    id_expression,
+    id_kind,
+    match_ids,
+)
 from pointwise.inputs.layouts import NOISE, find_clusters
 from pointwise.inputs.options import ColumnNames, DistanceMissing, LayoutName, Options, UnassignedPolicy, has_header
 from pointwise.inputs.tables import (
@@ -57,6 +65,11 @@ class Inputs:
     def sources(self) -> dict[str, Source]:
         """Return where each table comes from, by its role."""
         return {table.role: table.source for table in (self.ideal, self.actual, *self.joined)}
+
+    @property
+    def ids(self) -> ItemColumns:
+        """Return the columns that identify an item in the clusterings."""
+        return find_item_columns((self.ideal, self.actual))
 
     @property
     def joined(self) -> list[Table]:
@@ -179,7 +192,8 @@ def _read_clusterings(
     by_place = []
     for side, source in opened.clusterings.items():
         is_linked = isinstance(source, ClusteredLinks)  # has named its columns itself
-        item, cluster = (ITEM, CLUSTER) if is_linked else (options.columns(p, side) for p in ("item", "cluster"))
+        named = (source.ids or ITEM, CLUSTER)
+        item, cluster = named if is_linked else (options.columns(p, side) for p in ("item", "cluster"))
         layout = None if is_linked else options.layout_of(side)
         if layout is None and has_header(options.header, side) and are_by_place(source, item, cluster):
             check_not_pairs(source, f"{side} clustering")
@@ -366,7 +380,8 @@ def read_table(
     if weight is not None:
         columns.append(as_number(schema, weight, role, "to weigh by").alias(WEIGHT))
     chosen = frame.select(*columns, *(nw.col(inside(c)) for c in carry))
-    return Table(role, opened, chosen, kind, items, clusters, is_whole=True)
+    kinds = part_kinds(schema, items, is_typed=opened.is_typed)
+    return Table(role, opened, chosen, kind, items, kinds, clusters, is_whole=True)
 
 
 def as_number(schema: Mapping[str, nw.dtypes.DType], column: str, role: str, purpose: str) -> nw.Expr:

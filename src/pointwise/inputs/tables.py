@@ -39,6 +39,7 @@ class Table:
         id_kind: "integer", "wide" (integers beyond 64 bits), "text", or "untyped" (from a file that does not
             tell numbers from text).
         item_columns: Columns of the source that identify an item.
+        item_kinds: What each of them holds, "integer" or "text".
         cluster_columns: Columns of the source that identify a cluster.
         is_whole: Whether it has exactly the rows of its source.
     """
@@ -48,6 +49,7 @@ class Table:
     frame: nw.LazyFrame
     id_kind: str
     item_columns: tuple[str, ...] = (ITEM,)
+    item_kinds: tuple[str, ...] = ()
     cluster_columns: tuple[str, ...] = ()
     is_whole: bool = False
 
@@ -92,12 +94,15 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
 
         table, labels = as_table(source, weighs=role == "weights")
-        if table is not source and role == "attributes":
+        if table is source:
+            return engine.read(table)
+        if role == "attributes":
             _refuse_attributes(source)
-        if table is not source and role == "weights":
-            table = table.rename_columns([ITEM, WEIGHT])
-        opened = engine.read(table)
-        return opened if table is source else replace(opened, name=f"a {type(source).__name__}", labels=labels)
+        *ids, _ = table.column_names
+        if role == "weights":
+            table = table.rename_columns([*ids, WEIGHT])
+        known = () if ids == [ITEM] else tuple(ids)
+        return replace(engine.read(table), name=f"a {type(source).__name__}", labels=labels, ids=known)
     except (InputError, UsageError) as error:
         is_name = role == "weights" and isinstance(source, str) and not Path(source).suffix
         hint = f" If {short(source)} is a column to weigh by, say weight={short(source)}." if is_name else ""
@@ -221,7 +226,12 @@ def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
 def item_columns(
     source: Source, given: ColumnNames | None, role: str, *, layout: LayoutName | None = None
 ) -> tuple[str, ...]:
-    """Find the columns that identify an item: those given, those of a tool's layout, `item`, or the first of two."""
+    """Find the columns that identify an item: those given, those of a tool's layout, `item`, or the first of two.
+
+    The parts of tuples are such columns by their places, whatever other tables call them.
+    """
+    if given is None and source.ids:
+        return source.ids
     if given is not None:
         return _given(source, given, role, "item")
     fit = find_clusters(source, layout, role)
@@ -265,6 +275,8 @@ def cluster_columns(
 
 def _given(source: Source, given: ColumnNames, role: str, parameter: str) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if parameter == "item" and len(names) == len(source.ids):
+        return source.ids
     wrong = next((name for name in names if not isinstance(name, str)), None)
     if wrong is not None:
         raise UsageError(f"{parameter}=... takes names of columns, not {short(wrong)}.")
@@ -272,6 +284,8 @@ def _given(source: Source, given: ColumnNames, role: str, parameter: str) -> tup
         raise UsageError(f"{parameter}=[] names no column.")
     for name in names:
         require(source, name, role, parameter)
+    if len(set(names)) < len(names):
+        raise UsageError(f"{parameter}=... names a column twice: {listed(names)}.")
     return names
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pointwise.answers.breakdown import Breakdown, Cell
 from pointwise.answers.records import Example
-from pointwise.columns import IDEAL, ITEM, ITEM_SIZES, WEIGHT, Column, Kind, keys
+from pointwise.columns import IDEAL, ITEM_SIZES, WEIGHT, Column, Kind
+from pointwise.inputs.composite import ItemColumns, id_columns
 from pointwise.pages.grids import Head, Value, head_of, write
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import format_count, format_share, format_weight
@@ -57,20 +58,22 @@ class RecordsDetail:
     rows: list[list[Value]]
 
 
-def example_columns(attributes: Sequence[str]) -> list[Column]:
+def example_columns(ids: ItemColumns, attributes: Sequence[str]) -> list[Column]:
     """Describe the columns of example items."""
-    return [*keys(ITEM), ITEM_SIZES[1], *(Column(name) for name in attributes)]
+    return [*ids.describe(), ITEM_SIZES[1], *(Column(name) for name in attributes if name not in ids.names)]
 
 
-def item_heads(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str]) -> list[Head]:
+def item_heads(found: Iterable[Mapping[Any, Breakdown]], attributes: Sequence[str], *, ids: ItemColumns) -> list[Head]:
     """Name the columns of example items."""
     parts = [part for breakdowns in found for part in breakdowns.values()]
     examples = [_as_row(example) for part in parts for cell in part.cells for example in cell.examples]
-    drawing = Drawing("", example_columns(attributes), examples)
+    drawing = Drawing("", example_columns(ids, attributes), examples)
     return [head_of(column, drawing) for column in drawing.columns]
 
 
-def describe_cells(found: Breakdown | None, side: str, attributes: Sequence[str], *, verb: str) -> DetailPart:
+def describe_cells(
+    found: Breakdown | None, side: str, attributes: Sequence[str], *, verb: str, ids: ItemColumns
+) -> DetailPart:
     """Write the cells of a cluster for people.
 
     Args:
@@ -78,11 +81,12 @@ def describe_cells(found: Breakdown | None, side: str, attributes: Sequence[str]
         side: The side that the cluster is on.
         attributes: What to show of example items.
         verb: How the note begins, such as "It lies in".
+        ids: The columns that identify an item.
     """
     other = "actual" if side == IDEAL else "ideal"
     if found is None:
         return DetailPart(f"{verb} none of the common items.", other, [])
-    cells = [_describe_cell(cell, example_columns(attributes)) for cell in found.cells]
+    cells = [_describe_cell(cell, example_columns(ids, attributes)) for cell in found.cells]
     more = f"; the {len(cells)} heaviest are shown" if found.number > len(cells) else ""
     note = f"{verb} {format_count(found.number, f'{other} cluster')}{more}."
     return DetailPart(note, other, cells)
@@ -100,4 +104,4 @@ def _describe_cell(cell: Cell, columns: Sequence[Column]) -> CellDetail:
 
 
 def _as_row(example: Example) -> dict[str, Any]:
-    return {ITEM: example.item, WEIGHT: example.weight, **example.record}
+    return {WEIGHT: example.weight, **example.record, **id_columns(example.item)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pointwise.answers.tables import Overall
 from pointwise.columns import Kind
 from pointwise.engines.base import Source
+from pointwise.inputs.options import Options
 from pointwise.pages.grids import bounded_value, write
 from pointwise.pages.sentences import explain_value
 from pointwise.text.values import (
@@ -45,15 +46,31 @@ def describe_inputs(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
         "wrong": "count as wrong there",
         "spurious": "count as items that should not exist",
     }[options.outside]
-    yield "members outside the truth", f"{outside} (outside={options.outside})"
+    yield "members outside the truth", outside
     missing = {
         "drop": "are left out",
         "singleton": "count as alone",
         "wrong": "count as in no cluster",
         "error": "are refused",
     }[options.missing]
-    yield "ideal items that are missing", f"{missing} (missing={options.missing})"
-    yield "items without a cluster", f"unassigned={options.unassigned}"
+    yield "ideal items that are missing", missing
+    yield "items without a cluster", say_unassigned(options)
+
+
+_UNASSIGNED = {
+    "error": "are refused",
+    "singleton": "count as alone",
+    "one-cluster": "count as one cluster",
+    "drop": "are left out",
+}
+
+
+def say_unassigned(options: Options) -> str:
+    """Say what happens to items without a cluster."""
+    policies = {side: _UNASSIGNED[options.unassigned_policy(side).policy] for side in options.sides}
+    if len(set(policies.values())) == 1:
+        return policies[options.sides[0]]
+    return "; ".join(f"those of the {side} clustering {words}" for side, words in policies.items())
 
 
 def name_source(source: Source) -> str:
@@ -62,6 +79,13 @@ def name_source(source: Source) -> str:
         return source.name
     more = f" and {format_count(len(source.files) - 1, 'more file')}" if len(source.files) > 1 else ""
     return source.files[0].name + more
+
+
+def name_run(evaluation: Evaluation) -> str:
+    """Name an evaluation by the run that it was loaded from, or by the file of the actual clustering."""
+    actual = evaluation.sources.get("actual clustering")
+    file = name_source(actual) if actual is not None and actual.files else ""
+    return bounded_value(evaluation.name or file or "this clustering").text
 
 
 def describe_coverage(evaluation: Evaluation) -> Iterator[tuple[str, str]]:

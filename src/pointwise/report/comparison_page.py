@@ -27,6 +27,8 @@ from pointwise.columns import (
     SHARE,
     UP_CLUSTERS,
     VERDICT,
+    WEIGHT,
+    WEIGHT_SHARES,
     Kind,
 )
 from pointwise.core.metrics import Metric
@@ -149,7 +151,7 @@ def _variant_charts(comparison: Comparison) -> Iterator[Any]:
 
 
 def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
-    yield from comparison.notes
+    yield from map(without_parameters, comparison.notes)
     found: dict[str, list[str]] = {}
     for name in (pair[BASELINE], pair[EXPERIMENT]):
         for warning in comparison[name].warnings:
@@ -222,7 +224,10 @@ def _overall(comparison: Comparison) -> Grid:
     table = comparison.by_variant()
     total, rows = len(table), table.head(MOST_VARIANTS).to_dicts()
     note = f"{len(rows)} of {total:,} variants." if total > len(rows) else ""
-    drawing = Drawing("All variants", table.describe(), rows, note)
+    is_weighted = any(evaluation.coverage.is_weighted for evaluation in comparison.evaluations.values())
+    said_already = () if is_weighted else (WEIGHT, *WEIGHT_SHARES)
+    columns = [column for column in table.describe() if column.name not in said_already]
+    drawing = Drawing("All variants", columns, rows, note)
     return make_grid("variants", drawing.title, drawing, is_searchable=total > _SHORT)
 
 
@@ -263,7 +268,7 @@ def _change(row: Mapping[str, Any] | None) -> Value:
         tip += "; too few clusters changed to tell, and the interval is rough"
     ends = format_interval(Kind.DELTA, low, high)
     interval = f"roughly {ends}" if ends and word == TOO_FEW else ends
-    value, beside = write(Kind.DELTA, row[DELTA]), "; ".join(text for text in (interval, moved) if text)
+    value, beside = write(Kind.DELTA, row[DELTA]), "\n".join(text for text in (interval, moved) if text)
     return replace(value, aside=beside, full=tip, verdict=word if word in (BETTER, WORSE) else "")
 
 
@@ -289,7 +294,8 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
     attributes = list(after.evidence.slice_schema)[:MOST_ATTRIBUTES]
     keys = [row[IDEAL] for row in rows]
     found = [break_down(e.evidence, IDEAL, keys, cells=MOST_CELLS, columns=attributes) for e in (before, after)]
-    heads = item_heads(found, attributes)
+    ids = comparison.ids
+    heads = item_heads(found, attributes, ids=ids)
     verbs = (
         f"In {bounded_value(pair[BASELINE]).text} it lies in",
         f"In {bounded_value(pair[EXPERIMENT]).text} it lies in",
@@ -298,7 +304,7 @@ def _clusters(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
         ClusterDetail(
             bounded_value(key).text,
             [
-                describe_cells(part.get(key), IDEAL, attributes, verb=verb)
+                describe_cells(part.get(key), IDEAL, attributes, verb=verb, ids=ids)
                 for part, verb in zip(found, verbs, strict=True)
             ],
             heads,

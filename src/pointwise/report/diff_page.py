@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pointwise import charts
-from pointwise.columns import ITEM, Column, Kind
+from pointwise.columns import Column, Kind
 from pointwise.errors import PointwiseError
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.details import RecordsDetail
 from pointwise.pages.excerpts import hold
-from pointwise.pages.facts import Headline, name_source
+from pointwise.pages.facts import Headline, name_source, say_unassigned
 from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
 from pointwise.report.evaluation_page import (
     MOST_BARS,
@@ -243,12 +244,17 @@ def _records(change: Change) -> RecordsDetail | None:
         return None
     side = "experiment" if change.kind == "split" else "baseline"
     rows = [
-        [write(Kind.TEXT, item), write(Kind.TEXT, part.cluster), *(write(Kind.TEXT, known.get(n)) for n in names)]
+        [
+            *(write(Kind.TEXT, own) for own in id_columns(item).values()),
+            write(Kind.TEXT, part.cluster),
+            *(write(Kind.TEXT, known.get(n)) for n in names),
+        ]
         for part in (change.first, change.second)
         for item in part.examples
         if (known := change.records.get(item)) is not None
     ]
-    return RecordsDetail(bounded_value(change.cluster).text, [ITEM, f"{side} cluster", *names], rows)
+    ids = list(id_columns(next(iter(change.records))))
+    return RecordsDetail(bounded_value(change.cluster).text, [*ids, f"{side} cluster", *names], rows)
 
 
 def _lineage(diff: Diff) -> Grid:
@@ -273,7 +279,7 @@ def _describe_inputs(diff: Diff) -> Iterator[tuple[str, str]]:
         is_alone = diff.is_singletons and role.startswith("experiment")
         yield role, "every item alone" if is_alone else bounded_value(name_source(source)).text
     yield "weight of an item", diff.options.weight or ("from the weights table" if "weights" in diff.sources else "1")
-    yield "items without a cluster", f"unassigned={diff.options.unassigned}"
+    yield "items without a cluster", say_unassigned(diff.options)
 
 
 def _describe_extent(diff: Diff) -> Iterator[tuple[str, str]]:
@@ -283,7 +289,7 @@ def _describe_extent(diff: Diff) -> Iterator[tuple[str, str]]:
     yield "items that only the experiment has", f"{extent.experiment_only:,}"
     yield (
         "these",
-        "are left out (on=common)" if extent.on == "common" else "are alone where they are missing (on=union)",
+        "are left out" if extent.on == "common" else "are alone where they are missing",
     )
     yield "items looked at", f"{diff.overall.items:,}, weight {format_weight(diff.overall.weight)}"
 

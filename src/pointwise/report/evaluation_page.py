@@ -14,6 +14,7 @@ from pointwise.answers.records import Shown, write_record
 from pointwise.columns import ACTUAL, IDEAL, ITEM, Column, Kind
 from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
+from pointwise.inputs.composite import id_columns
 from pointwise.pages.details import (
     MOST_ATTRIBUTES,
     MOST_CELLS,
@@ -24,7 +25,7 @@ from pointwise.pages.details import (
     item_heads,
 )
 from pointwise.pages.excerpts import costly_clusters, hold
-from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, say_intervals
+from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, name_run, say_intervals
 from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
 from pointwise.pages.sentences import say_balance, without_parameters
 from pointwise.report.pictures import Picture, count_pictures, draw_chart
@@ -84,7 +85,7 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
     overall = evaluation.overall
     mistakes = evaluation.mistakes(MOST_MISTAKES)
     return EvaluationPage(
-        title=title or "How good is this clustering?",
+        title=title or f"How good is {name_run(evaluation)}?",
         warnings=[without_parameters(warning) for warning in evaluation.warnings],
         inputs=list(describe_inputs(evaluation)),
         headlines=headlines(evaluation),
@@ -142,14 +143,17 @@ def _records(mistake: Mistake, shown: Shown) -> RecordsDetail | None:
     first = next((example.record for part in mistake.largest for example in part.records), {})
     rows = [
         [
-            write(Kind.TEXT, example.item),
+            *(write(Kind.TEXT, part) for part in id_columns(example.item).values()),
             write(Kind.TEXT, part.cluster),
             *(Value(text, text) for text in write_record(example.record, heads, first=first).values()),
         ]
         for part in mistake.largest
         for example in part.records
     ]
-    return RecordsDetail(bounded_value(mistake.cluster).text, [ITEM, f"{mistake.other} cluster", *shown.columns], rows)
+    names = next((list(id_columns(example.item)) for part in mistake.largest for example in part.records), [ITEM])
+    return RecordsDetail(
+        bounded_value(mistake.cluster).text, [*names, f"{mistake.other} cluster", *shown.columns], rows
+    )
 
 
 def _sentence(mistake: Any) -> str:
@@ -207,11 +211,14 @@ def _clusters(evaluation: Evaluation, side: str) -> Grid:
     attributes = _attributes(evaluation)
     keys = [row[side] for row in rows]
     found = break_down(evaluation.evidence, side, keys, cells=MOST_CELLS, columns=attributes)
-    heads = item_heads([found], attributes)
+    ids = evaluation.evidence.ids
+    heads = item_heads([found], attributes, ids=ids)
     verb = "It lies in" if side == IDEAL else "Its items come from"
     details = [
         ClusterDetail(
-            bounded_value(row[side]).text, [describe_cells(found[row[side]], side, attributes, verb=verb)], heads
+            bounded_value(row[side]).text,
+            [describe_cells(found[row[side]], side, attributes, verb=verb, ids=ids)],
+            heads,
         )
         for row in rows
     ]

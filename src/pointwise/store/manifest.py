@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS, WEIGHT
 from pointwise.core.confusion import Totals
@@ -63,6 +63,7 @@ class StoredInput:
     columns: tuple[str, ...]
     is_typed: bool
     files: tuple[InputFile, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,7 @@ class EvidenceManifest(Manifest):
         slice_columns: Columns of the items to slice by, each with the name it has in the file.
         tables: The files of every table. A table is one file or a folder of parts.
         sampled: What the values are estimated from; empty where they describe the truth itself.
+        item_columns: The columns that identify an item together, each with what it holds; empty where one does.
     """
 
     inputs: dict[str, StoredInput]
@@ -120,6 +122,7 @@ class EvidenceManifest(Manifest):
     slice_columns: dict[str, str]
     tables: dict[str, dict[str, StoredFile]]
     sampled: str = ""
+    item_columns: dict[str, Literal["integer", "text"]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be read as evidence."""

@@ -39,6 +39,7 @@ from pointwise.core.metrics import Metric
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines.base import Engine, Source
 from pointwise.errors import RunError, UsageError
+from pointwise.inputs.composite import ItemColumns
 from pointwise.inputs.options import Options
 from pointwise.progress import phase
 from pointwise.store.contents import OpenFolder, describe_table, open_folder
@@ -180,6 +181,7 @@ def write_evidence(
         "slices": tuple(map(tuple, specs)),
         "totals": found.evidence.totals,
         "slice_columns": names,
+        "item_columns": dict(found.evidence.ids.kinds),
         "tables": {name: describe_table(folder, name) for name in tables},
         "sampled": found.evidence.sample.behind,
     }
@@ -250,7 +252,7 @@ def _describe_source(source: Source) -> StoredInput:
     if isinstance(source, StoredSource) and source.facts is not None:
         return source.facts
     files = tuple(describe_input(file) for file in source.files if file.exists())
-    return StoredInput(source.name, tuple(source.columns), source.is_typed, files)
+    return StoredInput(source.name, tuple(source.columns), source.is_typed, files, source.ids)
 
 
 def open_run(path: str | os.PathLike[str], *, verify: bool) -> AbstractContextManager[OpenFolder[RunManifest]]:
@@ -279,7 +281,8 @@ def read_evidence(run: OpenFolder[E], engine: Engine) -> Evidence:
     stored = {c: c for c in _ITEMS} | {inside(name): column for name, column in names.items()}
     items = _read(run, "items", tuple(stored.values()), engine, named=tuple(stored))
     sample, has_empty = read_sample(run, engine), run.manifest.options.has_empty
-    return Evidence(engine, items, cells, run.manifest.totals, sample=sample, has_empty=has_empty)
+    ids = ItemColumns(run.manifest.item_columns)
+    return Evidence(engine, items, cells, run.manifest.totals, sample=sample, has_empty=has_empty, ids=ids)
 
 
 def read_scope(run: OpenFolder[RunManifest], engine: Engine) -> KnownScope:
@@ -328,4 +331,4 @@ def _stored_source(facts: StoredInput) -> StoredSource:
         raise UsageError(f"A stored run does not read {facts.name} again. Give attributes with with_attributes().")
 
     files = tuple(Path(file.path) for file in facts.files)
-    return StoredSource(facts.name, facts.columns, refuse, facts.is_typed, files, facts=facts)
+    return StoredSource(facts.name, facts.columns, refuse, facts.is_typed, files, ids=facts.ids, facts=facts)

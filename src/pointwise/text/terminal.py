@@ -13,12 +13,13 @@ from typing import Any
 from pointwise.columns import Column
 from pointwise.text.drawing import Drawing
 from pointwise.text.escaping import escape_controls
-from pointwise.text.values import DIFFERS, NOTHING, format_ends, format_value
+from pointwise.text.values import DIFFERS, NOTHING, format_bare, format_ends
 
 _GAP = 3  # between two columns
 _INTERVAL = re.compile(r"\S+ to \S+")
 _LEAST_SPARE = 2  # spare columns that are shown in any case
 _LONG_WORD = 40  # a longer one is broken where the terminal is narrow
+_ROOMY = 20  # characters of a line in a column of texts that were cut, if leaving out other columns makes the room
 
 
 def draw_table(drawing: Drawing) -> str:
@@ -75,16 +76,17 @@ def _fit(drawing: Drawing, width: int) -> tuple[list[_LaidOut] | None, list[str]
     Returns:
         The columns, and the names of those that are left out and were not spare.
     """
-    columns = _without_spare(drawing, width)
-    left_out: list[str] = []
-    for column in (None, *drawing.dispensable):
-        if column is not None:
-            columns = [kept for kept in columns if kept is not column]
-            left_out.append(escape_controls(column.name))
-        for separator in (" ", "\n"):  # intervals stand beside their values, or below them
-            table = _lay_out_all(drawing, columns, separator)
-            if sum(c.least + _GAP for c in table) <= width + 1:
-                return table, left_out
+    for room in (_ROOMY, 0):
+        columns = _without_spare(drawing, width)
+        left_out: list[str] = []
+        for column in (None, *drawing.dispensable):
+            if column is not None:
+                columns = [kept for kept in columns if kept is not column]
+                left_out.append(escape_controls(column.name))
+            for separator in (" ", "\n"):  # intervals stand beside their values, or below them
+                table = _lay_out_all(drawing, columns, separator, room)
+                if sum(c.least + _GAP for c in table) <= width + 1:
+                    return table, left_out
     return None, []
 
 
@@ -101,11 +103,11 @@ def _without_spare(drawing: Drawing, width: int) -> list[Column]:
     return columns
 
 
-def _lay_out_all(drawing: Drawing, columns: Sequence[Column], separator: str) -> list[_LaidOut]:
-    return [_lay_out(drawing, column, separator) for column in columns]
+def _lay_out_all(drawing: Drawing, columns: Sequence[Column], separator: str, room: int = 0) -> list[_LaidOut]:
+    return [_lay_out(drawing, column, separator, room) for column in columns]
 
 
-def _lay_out(drawing: Drawing, column: Column, separator: str) -> _LaidOut:
+def _lay_out(drawing: Drawing, column: Column, separator: str, room: int = 0) -> _LaidOut:
     from rich.cells import cell_len
 
     name, is_number = escape_controls(column.name), drawing.holds_numbers(column)
@@ -114,12 +116,14 @@ def _lay_out(drawing: Drawing, column: Column, separator: str) -> _LaidOut:
     words = max((cell_len(word) for cell in cells for word in _words(cell)), default=0)
     head = max((cell_len(part) for part in _parts(name)), default=0)
     least = max(lines, head) if is_number else min(max(words, head), _LONG_WORD)
+    if column.longest is not None:
+        least = max(least, min(lines, room))
     return _LaidOut(name, cells, is_number, least, max(lines, cell_len(name)))
 
 
 def _write(drawing: Drawing, column: Column, separator: str) -> list[str]:
     """Write the values of a column; if some of them have an interval, with it."""
-    values = [escape_controls(format_value(column.kind, row.get(column.name))) for row in drawing.rows]
+    values = [escape_controls(format_bare(column, row)) for row in drawing.rows]
     intervals = [format_ends(column, row) for row in drawing.rows]
     room = max(map(len, intervals), default=0)
     if not room:

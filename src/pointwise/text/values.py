@@ -38,7 +38,13 @@ def format_value(kind: Kind, value: Any) -> str:
 
 def format_cell(column: Column, row: Mapping[str, Any]) -> str:
     """Write a value for people, with its interval if it has one."""
-    return f"{format_value(column.kind, row.get(column.name))} {format_ends(column, row)}".rstrip()
+    return f"{format_bare(column, row)} {format_ends(column, row)}".rstrip()
+
+
+def format_bare(column: Column, row: Mapping[str, Any]) -> str:
+    """Write a value for people without its interval, cut where its column wants that."""
+    text = format_value(column.kind, row.get(column.name))
+    return text if column.longest is None else abridge(text, column.longest)
 
 
 def format_ends(column: Column, row: Mapping[str, Any], *, is_narrow: bool = True) -> str:
@@ -142,6 +148,19 @@ def shorten(value: Any, longest: int) -> str:
     """
     text = " ".join(str(value).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def abridge(text: str, longest: int) -> str:
+    """Cut a long text in its middle: texts that begin alike often end differently.
+
+    Examples:
+        >>> abridge("Department of Physics, Group 7", 20)
+        'Department…, Group 7'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 
 
 def listed(values: Iterable[Any], *, most: int = MOST_LISTED, longest: int = 80) -> str:

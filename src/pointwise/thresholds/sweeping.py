@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pointwise.answers.tables import MetricTable, metric_columns
-from pointwise.columns import CLUSTER, IDEAL, IDEAL_CLUSTERS, ITEM, NO_CLUSTER, WEIGHT, Column, Kind, undrawn
+from pointwise.columns import IDEAL, IDEAL_CLUSTERS, ITEM, NO_CLUSTER, WEIGHT, Column, Kind, undrawn
 from pointwise.core.arithmetic import Program
 from pointwise.core.lifting import find_averages
 from pointwise.core.metrics import Metric, find_metric, find_metrics, name_of
@@ -22,7 +22,7 @@ from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation, evaluate
-from pointwise.inputs.graphs import ClusteredLinks, Graph, least_members
+from pointwise.inputs.graphs import Graph, least_members
 from pointwise.inputs.links import Links, check_threshold, read_links, table_of
 from pointwise.inputs.options import CONFIDENCE, ColumnNames, LayoutName, Missing, Outside, Unassigned, check_keys
 from pointwise.inputs.tables import open_source
@@ -200,10 +200,8 @@ class Linked:
     def evaluate(self, threshold: float) -> Evaluation:
         """Evaluate the clusters at one threshold."""
         least = least_members(self.forest.components_at(threshold))
-        items = self.graph.items
-        opened = self.engine.read(pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))}))
         name = f"links from {self.graph.name} at {threshold:g}"
-        actual = ClusteredLinks(name, opened.columns, opened.load, is_typed=self.graph.is_typed, note=self.graph.note)
+        actual = self.graph.as_source(name, self.graph.tabulate(least), self.engine)
         return evaluate(actual=actual, engine=self.engine, **self.settings)
 
 
@@ -416,10 +414,9 @@ class Sweep(Result):
         return self.linked.evaluate(check_threshold(threshold))
 
     def clusters(self, threshold: float) -> pa.Table:
-        """Return the clusters at one threshold: a PyArrow table with the columns `item` and `cluster`."""
-        items = self.linked.graph.items
+        """Return the clusters at one threshold, as a table like that of `cluster_links`."""
         least = least_members(self.linked.forest.components_at(check_threshold(threshold)))
-        return pa.table({ITEM: items, CLUSTER: items.take(pa.array(least))})
+        return self.linked.graph.tabulate(least)
 
     def plot(self, choice: Choice | None = None) -> ChartRow:
         """Draw precision and recall over the threshold, and against each other; needs the extra `report`.

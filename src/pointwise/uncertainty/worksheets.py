@@ -26,6 +26,8 @@ from pointwise.engines.chance import score_of, with_score, with_uniform
 from pointwise.engines.queries import count, examples, from_rows
 from pointwise.errors import InputError, UsageError
 from pointwise.inputs.checks import check_repeats
+from pointwise.inputs.composite import id_columns
+from pointwise.inputs.ids import find_item_columns
 from pointwise.inputs.links import table_of
 from pointwise.inputs.options import ColumnNames, Options, Sampling, has_header
 from pointwise.inputs.reading import Inputs, read_clusterings, read_table, with_columns
@@ -177,13 +179,26 @@ def _draw(
         rate=None if column is None else next_score,
     )
     facts, names = _look_up(known, table, [row[ITEM] for row in drawn], engine)
+    ids = find_item_columns([table])
     item = options.item if isinstance(options.item, str) else ITEM
     design = _write_design(sampling, seed)
     rows = [
-        {item: row[ITEM], CLUSTER: None, ACTUAL: row[CLUSTER], **facts.get(row[ITEM], {}), DESIGN: design}
+        {
+            **(id_columns(ids.read(row[ITEM])) if ids.kinds else {item: row[ITEM]}),
+            CLUSTER: None,
+            ACTUAL: row[CLUSTER],
+            **facts.get(row[ITEM], {}),
+            DESIGN: design,
+        }
         for row in drawn
     ]
-    described = (*keys(item), Column(CLUSTER), Column(ACTUAL), *map(Column, names), Column(DESIGN))
+    described = (
+        *(ids.describe() if ids.kinds else keys(item)),
+        Column(CLUSTER),
+        Column(ACTUAL),
+        *map(Column, names),
+        Column(DESIGN),
+    )
     return Worksheet(tuple(rows), described, sampling)
 
 
