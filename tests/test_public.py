@@ -25,7 +25,7 @@ RECALL = pw.METRICS["recall"]
 
 # What the modules of the package pass to one another, in fields and methods that users do not need.
 INSIDE = {
-    "Arithmetic", "ChartRow", "Closure", "Design", "Evidence", "Extent", "Linked", "Masses", "OnSheet", "OpenFile",
+    "Arithmetic", "ChartRow", "Closure", "Design", "Evidence", "Extent", "ItemColumns", "Linked", "Masses", "OnSheet", "OpenFile",
     "Options", "Sample", "Scope", "Shown", "Verdict",
 }  # fmt: skip
 
