@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
+import pyarrow as pa
 import pytest
 
 import killing
 import pointwise as pw
 from frames import ACTUAL, IDEAL, WEIGHTS, agree, make_frames
 from pointwise import errors
-from pointwise.engines import start_spark
+from pointwise.engines import start_engine, start_spark
 
 pytestmark = pytest.mark.cluster
 
@@ -57,6 +58,28 @@ def test_paths_are_read_by_executors(cluster, tmp_path):
             assert evaluation.overall.items == 3
     with pytest.raises(errors.SourceError, match="There is no file"):
         start_spark(cluster).read((tmp_path / "nowhere.parquet").as_uri())
+
+
+def test_executors_draw_the_same_questions_as_any_number_of_threads(cluster):
+    items = [f"i{n}" for n in range(400)]
+    sides = {"baseline": [n // 8 for n in range(400)], "experiment": [(n + 8 * (n % 5 == 0)) // 8 for n in range(400)]}
+    weights = {item: 1.0 + n % 7 for n, item in enumerate(items)}
+    tables = {name: pa.table({"item": items, "cluster": clusters}) for name, clusters in sides.items()}
+    drawn = []
+    for threads in (1, 4):
+        engine = start_engine(threads=threads)
+        drawn.append(pw.diff(**tables, weights=weights, engine=engine).questions(60, seed=11))
+        engine.close()
+    frames = {
+        name: cluster.createDataFrame(table.to_pylist()).repartition(parts, "item")
+        for (name, table), parts in zip(tables.items(), (2, 5), strict=True)
+    }
+    drawn.append(pw.diff(**frames, weights=weights, engine=start_spark(cluster)).questions(60, seed=11))
+    one, many, spread = drawn
+    assert one.draws == 60
+    assert {question.stratum for question in one} == {"split", "merge", "stable+", "stable-"}
+    assert one.questions == many.questions == spread.questions  # with their records and contexts
+    assert one.design.checksum == many.design.checksum == spread.design.checksum
 
 
 def test_killed_executor_changes_nothing(cluster):
