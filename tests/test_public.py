@@ -25,8 +25,8 @@ RECALL = pw.METRICS["recall"]
 
 # What the modules of the package pass to one another, in fields and methods that users do not need.
 INSIDE = {
-    "Arithmetic", "ChartRow", "Closure", "Design", "Evidence", "Extent", "ItemColumns", "KnownScope", "Linked", "Masses",
-    "OnSheet", "OpenFile", "Options", "Sample", "Scope", "Shown", "Verdict",
+    "Arithmetic", "ChartRow", "Closure", "Design", "Evidence", "Extent", "ItemColumns", "KnownScope", "Linked",
+    "Masses", "OnSheet", "OpenFile", "Options", "Sample", "Scope", "Shown", "Verdict",
 }  # fmt: skip
 
 
