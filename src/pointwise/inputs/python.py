@@ -27,7 +27,7 @@ def as_table(source: Any, *, weighs: bool = False) -> tuple[Any, Labels | None]:
     Returns:
         The table, and what is known of labels if the source is a vector of these.
     """
-    if _is_splink_frame(source):
+    if is_splink_frame(source):
         return source.as_pyarrow_table(), None
     if _is_table(source):
         return source, None
@@ -38,7 +38,8 @@ def as_table(source: Any, *, weighs: bool = False) -> tuple[Any, Labels | None]:
     return _table_of_labels(source) or _table_of_parts(source)
 
 
-def _is_splink_frame(source: Any) -> bool:
+def is_splink_frame(source: Any) -> bool:
+    """Tell whether a source is a table of Splink's, which names its columns as the tool does."""
     return not is_spark_frame(source) and hasattr(source, "as_pyarrow_table")
 
 

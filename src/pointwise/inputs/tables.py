@@ -91,7 +91,10 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
             return read_dialect(source, engine) or engine.read(source, header=header)
         if isinstance(source, Openable):
             return source.open(engine, role=role)
-        from pointwise.inputs.python import as_table  # loads Arrow, which `import pointwise` should not wait for
+        from pointwise.inputs.python import (
+            as_table,
+            is_splink_frame,
+        )  # loads Arrow, which `import pointwise` should not wait for
 
         table, labels = as_table(source, weighs=role == "weights")
         if table is source:
@@ -101,7 +104,7 @@ def open_source(source: Any, engine: Engine, *, role: str, header: bool = True) 
         *ids, _ = table.column_names
         if role == "weights":
             table = table.rename_columns([*ids, WEIGHT])
-        known = () if ids == [ITEM] else tuple(ids)
+        known = () if ids == [ITEM] or is_splink_frame(source) else tuple(ids)
         return replace(engine.read(table), name=f"a {type(source).__name__}", labels=labels, ids=known)
     except (InputError, UsageError) as error:
         is_name = role == "weights" and isinstance(source, str) and not Path(source).suffix
