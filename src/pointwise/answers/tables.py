@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _LOW, _HIGH, _UNDEFINED = LOW[1:], HIGH[1:], UNDEFINED[1:]  # in a table with one row per metric
 _VALUE_WITH_ENDS = (Column(VALUE, Kind.METRIC, _LOW, _HIGH), Column(_LOW, Kind.END), Column(_HIGH, Kind.END))
 _RANGE = "range"
-_RANGE_MEANS = "Range: from all members outside the truth wrong to none."
+_RANGE_MEANS = "Range: from the value if all members outside the truth were wrong to that if none were."
 _MOST_SHOWN_ROWS = 100  # of a table that was cut to fewer rows, all are shown
 
 
