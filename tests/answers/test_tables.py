@@ -39,6 +39,13 @@ def test_worst_and_best_follow_the_metric(evaluation):
     assert [row["jaccard_distance"] for row in table.worst("jaccard_distance", 2).to_dicts()] == distances[::-1][:2]
 
 
+def test_equal_rows_come_in_the_order_of_what_they_are_about():
+    items = [f"i{n:04}" for n in range(3_000)]
+    with pw.evaluate(ideal=dict.fromkeys(reversed(items), 1), actual={i: i for i in items}) as evaluation:
+        worst = evaluation.by_item().worst("recall", 50).to_dicts()
+    assert [row["item"] for row in worst] == items[:50]
+
+
 def test_sort_cut_and_filter_apply_in_the_order_given(evaluation):
     table = evaluation.by_ideal_cluster()
     assert [row["ideal_cluster"] for row in table.sort("ideal_cluster").head(3).to_dicts()] == [0, 1, 2]

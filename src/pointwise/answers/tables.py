@@ -156,7 +156,7 @@ class MetricTable(Result):
         return [*notes, rough] if is_rough and has_intervals else notes
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
-        """Sort by a column; ties keep their order."""
+        """Sort by a column; ties keep their order, and are in the order of their keys otherwise."""
         own = self._own(by)
         kept = tuple((c, d) for c, d in self.order if c != own)
         return replace(self._cut(), order=((own, descending), *kept))
@@ -219,9 +219,13 @@ class MetricTable(Result):
         return self if self.limit is None else replace(self, frame=self._sorted(), limit=None)
 
     def _sorted(self) -> nw.LazyFrame:
+        """Sort; of rows that are equal otherwise, what they are about decides, so that two looks show the same."""
         frame = self.frame
         if self.order:
-            names, downwards = zip(*self.order, strict=True)
+            keys = [column.own for column in self.described if column.kind is Kind.KEY]
+            order = dict(self.order)
+            order |= {key: False for key in keys if key not in order}
+            names, downwards = zip(*order.items(), strict=True)
             frame = frame.sort(*names, descending=list(downwards), nulls_last=True)
         return frame if self.limit is None else frame.head(self.limit)
 
