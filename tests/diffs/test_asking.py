@@ -128,7 +128,7 @@ def test_lines_that_cannot_be_taken_over_are_refused_together(few, tmp_path):
         import_answers(path, few, Judgements(()), judge="ada")
     text = str(error.value)
     assert text.startswith("7 lines of ")
-    for part in ("line 3: there is no question '99'", "line 5: 'maybe' is not an answer", "not p and q", "and 2 more"):
+    for part in ("line 3: there is no question '99'", "line 5: 'maybe' is not an answer", "not p and q", "and 2 other reasons"):
         assert part in text
     path.write_text("question,answer\n1,yes\n")
     with pytest.raises(InputError, match="does not say who answered"):
@@ -138,7 +138,7 @@ def test_lines_that_cannot_be_taken_over_are_refused_together(few, tmp_path):
 def test_files_that_are_none_of_ours(few, tmp_path):
     with pytest.raises(UsageError, match=r"neither \.csv nor \.jsonl"):
         export_questions(few, tmp_path / "q.xlsx")
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match="There is no file"):
         import_answers(tmp_path / "nowhere.csv", few, Judgements(()), judge="ada")
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="no column 'question'"):
