@@ -128,7 +128,12 @@ def test_lines_that_cannot_be_taken_over_are_refused_together(few, tmp_path):
         import_answers(path, few, Judgements(()), judge="ada")
     text = str(error.value)
     assert text.startswith("7 lines of ")
-    for part in ("line 3: there is no question '99'", "line 5: 'maybe' is not an answer", "not p and q", "and 2 other reasons"):
+    for part in (
+        "line 3: there is no question '99'",
+        "line 5: 'maybe' is not an answer",
+        "not p and q",
+        "and 2 other reasons",
+    ):
         assert part in text
     path.write_text("question,answer\n1,yes\n")
     with pytest.raises(InputError, match="does not say who answered"):

@@ -198,8 +198,9 @@ def test_nothing_overlaps(browser: Browser, page: str, width: int, request: pyte
     assert browser.overlaps() == []
 
 
-def test_the_last_column_shows_in_a_window_of_usual_width(browser: Browser, report: Path):
-    browser.open(report, width=1280)
+@pytest.mark.parametrize("page", ["report", "compared"])
+def test_the_last_column_shows_in_a_window_of_usual_width(browser: Browser, page: str, request: pytest.FixtureRequest):
+    browser.open(request.getfixturevalue(page), width=1280)
     boxes = browser.run("return [...document.querySelectorAll('.scroll')].map(b => [b.scrollWidth, b.clientWidth])")
     assert boxes
     assert [box for box in boxes if box[0] > box[1]] == []

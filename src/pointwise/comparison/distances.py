@@ -275,7 +275,7 @@ def _distance_of_pair(
 ) -> float:
     columns = [nw.col(_MEMBER.format(n)).alias(side) for n, side in zip(pair, (IDEAL, ACTUAL), strict=True)]
     weight = [WEIGHT] if WEIGHT in items.collect_schema().names() else []
-    # Like `establish`, but nothing is held: a pair's cells are read once, and those of many pairs would fill the memory.
+    # Like `establish`, but nothing is held: cells are read once, and those of many pairs would fill the memory.
     cells = confuse(cross_tabulate(items.select(*columns, *weight)), totals)
     weighed = cells.select((formula(Confusion.of_columns()) * nw.col(WEIGHT)).alias(WEIGHT))
     return total(weighed, WEIGHT, engine) / totals.weight
