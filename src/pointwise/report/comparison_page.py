@@ -226,8 +226,8 @@ def _overall(comparison: Comparison) -> Grid:
     total, rows = len(table), table.head(MOST_VARIANTS).to_dicts()
     note = f"{len(rows)} of {total:,} variants." if total > len(rows) else ""
     is_weighted = any(evaluation.coverage.is_weighted for evaluation in comparison.evaluations.values())
-    said_already = (ITEM_SHARES[0], WEIGHT_SHARES[0])  # what is not missing is common
-    said_already += () if is_weighted else (WEIGHT, *WEIGHT_SHARES)
+    said_by_missing = (ITEM_SHARES[0], WEIGHT_SHARES[0])  # the common shares
+    said_already = said_by_missing if is_weighted else (*said_by_missing, WEIGHT, *WEIGHT_SHARES)
     columns = [column for column in table.describe() if column.name not in said_already]
     drawing = Drawing("All variants", columns, rows, note)
     return make_grid("variants", drawing.title, drawing, is_searchable=total > _SHORT)
