@@ -10,11 +10,14 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
+import pyarrow as pa
 import pytest
 
 import pointwise as pw
 from pointwise.engines import duckdb as embedded
 from pointwise.engines import start_engine
+from pointwise.engines.queries import from_rows
 from pointwise.errors import EngineError
 
 IDEAL = {n: n // 3 for n in range(300)}
@@ -157,3 +160,79 @@ def test_what_was_computed_before_the_end_is_kept():
         recall = evaluation.overall["recall"]
         evaluation.close()  # twice does no harm
     assert evaluation.overall["recall"] == recall
+
+
+@pytest.fixture
+def embedded_engine():
+    engine = start_engine()
+    yield engine
+    engine.close()
+
+
+def remembered(calls):
+    """Make a step that says when it is asked, with which columns."""
+
+    def double(frame, *others, factor=2):
+        calls.append(frame.collect_schema().names())
+        for other in others:
+            frame = frame.join(other, on="item", how="inner")
+        return frame.with_columns((nw.col("value") * factor).alias("value"))
+
+    return double
+
+
+def table(engine, **columns):
+    return from_rows(pa.table(columns), engine)
+
+
+def test_a_step_is_asked_once_for_every_kind_of_columns_and_settings(embedded_engine):
+    calls = []
+    step = remembered(calls)
+
+    def rows(*frames, **settings):
+        planned = embedded_engine.plan(step, *frames, **settings)
+        return embedded_engine.collect(planned).to_pydict()
+
+    for values in ([1], [5, 7], []):
+        frame = table(embedded_engine, value=pa.array(values, pa.int64()))
+        assert rows(frame) == {"value": [2 * value for value in values]}
+    assert len(calls) == 1
+    assert rows(table(embedded_engine, value=[1]), factor=3) == {"value": [3]}
+    assert rows(table(embedded_engine, value=[1.5])) == {"value": [3.0]}
+    assert rows(table(embedded_engine, value=[1], of=["a"])) == {"value": [2], "of": ["a"]}
+    assert len(calls) == 4
+    pair = table(embedded_engine, item=["a", "b"], value=[1, 2]), table(embedded_engine, item=["b"], of=["c"])
+    assert rows(*pair) == rows(*pair) == {"item": ["b"], "value": [4], "of": ["c"]}
+    assert len(calls) == 5
+
+
+def test_a_plan_is_good_for_every_engine(embedded_engine):
+    calls = []
+    step, other = remembered(calls), start_engine(threads=1)
+    for engine in (embedded_engine, other):
+        held = engine.checkpoint(engine.plan(step, table(engine, value=[4])))
+        assert engine.collect(held).to_pydict() == {"value": [8]}
+    other.close()
+    assert len(calls) == 1
+
+
+def test_types_that_cannot_be_written_are_planned_every_time(embedded_engine, monkeypatch):
+    calls = []
+    step, frame = remembered(calls), table(embedded_engine, value=[1])
+    monkeypatch.setattr(embedded, "_quoted", lambda column: f"{column} nothing like")
+    for _ in range(2):
+        assert embedded_engine.collect(embedded_engine.plan(step, frame)).to_pydict() == {"value": [2]}
+    assert len(calls) == 2
+
+
+def test_very_many_plans_are_not_kept(embedded_engine, monkeypatch):
+    monkeypatch.setattr(embedded, "_plans", {})
+    monkeypatch.setattr(embedded, "_MOST_PLANS", 2)
+    calls = []
+    step, frame = remembered(calls), table(embedded_engine, value=[1])
+    for factor in (1, 2, 3, 3, 2, 1):
+        assert embedded_engine.collect(embedded_engine.plan(step, frame, factor=factor)).to_pydict() == {
+            "value": [factor]
+        }
+        assert len(embedded._plans) <= 2
+    assert len(calls) == 4

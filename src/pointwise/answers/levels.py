@@ -41,7 +41,7 @@ from pointwise.columns import (
     undrawn,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import columns_of, find_averages, sum_up
+from pointwise.core.lifting import columns_of, find_averages, sum_measured, sum_up
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows
@@ -77,7 +77,8 @@ _PLAIN = (
 
 def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: float = CONFIDENCE) -> Overall:
     """Average metrics over all common items; intervals are computed on demand."""
-    found = evidence.engine.collect(sum_up(evidence.sample.expand(evidence.measured(metrics)), (), metrics))
+    engine, rows = evidence.engine, evidence.sample.expand(evidence.cells)
+    found = engine.collect(engine.plan(sum_measured, rows, by=(), metrics=tuple(metrics)))
     averages = partial(find_averages, metrics=metrics, total_weight=evidence.estimated_weight)
     row = run(averages, found).to_pylist()[0]
     undefined = {m.name: row[m.name + UNDEFINED] for m in metrics if not m.is_total}
@@ -90,10 +91,10 @@ def lift_overall(evidence: Evidence, metrics: Sequence[Metric], *, confidence: f
 def _overall_intervals(
     evidence: Evidence, metrics: Sequence[Metric], whole: Mapping[str, Any], confidence: float
 ) -> dict[str, Interval]:
-    rows = evidence.sample.expand(evidence.measured(metrics))
-    sums = sum_up(rows, (IDEAL,), metrics)
+    engine, rows = evidence.engine, evidence.sample.expand(evidence.cells)
+    sums = engine.plan(sum_measured, rows, by=(IDEAL,), metrics=tuple(metrics))
     total, sample = evidence.estimated_weight, evidence.sample
-    varied = evidence.engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole))
+    varied = engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole))
     lifted = lift_collected(varied, (), metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
     return read_intervals(lifted.to_pylist()[0], metrics, confidence=confidence, sample=sample)
 

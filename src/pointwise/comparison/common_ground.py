@@ -17,7 +17,7 @@ from pointwise.core.crosstab import cross_tabulate
 from pointwise.core.evidence import Evidence, establish
 from pointwise.core.sample import Sample
 from pointwise.engines import Engine, Source
-from pointwise.engines.queries import count, from_rows
+from pointwise.engines.queries import count, from_rows, holding
 from pointwise.errors import InputError, NoCommonItemsError
 from pointwise.evaluation import Evaluation
 
@@ -136,7 +136,7 @@ def restrict(evaluation: Evaluation, shared: nw.LazyFrame) -> Evaluation:
     items = engine.checkpoint(evidence.items.join(shared, on=ITEM, how="inner"))
     if not count(items.select(ITEM).head(1), engine):
         raise NoCommonItemsError("There is no item that the truth and every variant have. Compare with on='own'.")
-    pairs = cross_tabulate(items, hold=engine.checkpoint)
+    pairs = cross_tabulate(items, hold=holding(engine))
     outside, set_aside = None, None
     if evaluation.options.outside != "ignore":
         outside = _outside_members(evidence, pairs)

@@ -12,9 +12,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pointwise.columns import ACTUAL, CLUSTER, IDEAL, ITEM, LEAST_WEIGHT, WEIGHT, Column, Kind, keys
-from pointwise.core.alignment import check_spread, is_bad_weight
+from pointwise.core.alignment import check_spread
 from pointwise.core.confusion import Confusion, Totals, confuse
-from pointwise.core.crosstab import cross_tabulate
+from pointwise.core.crosstab import cross_tabulate, is_bad_weight
 from pointwise.core.metrics import METRICS, Formula
 from pointwise.engines import Engine, choose_engine
 from pointwise.engines.queries import count, examples, only_row, total

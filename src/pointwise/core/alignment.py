@@ -23,7 +23,7 @@ from pointwise.columns import (
     WEIGHT,
     inside,
 )
-from pointwise.core.crosstab import has_no_cluster
+from pointwise.core.crosstab import has_no_cluster, is_bad_weight
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import EXAMPLES, examples
 from pointwise.errors import EngineError, NoCommonItemsError, WeightError
@@ -32,7 +32,7 @@ from pointwise.inputs.tables import Table
 from pointwise.inputs.unassigned import MISSING_ITEM
 from pointwise.text.values import format_count, short
 
-_FOUND = "found"
+_OTHER = "_of_actual"  # suffix of what both clusterings have
 
 
 def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> nw.LazyFrame:
@@ -48,18 +48,14 @@ def align(ideal: nw.LazyFrame, actual: nw.LazyFrame, *, keep_outside: bool) -> n
         Columns `item`, `ideal_cluster` (null if the ideal clustering lacks the item), `actual_cluster` (likewise),
         and the others.
     """
-    left = ideal.rename({CLUSTER: IDEAL})
-    carried = [c for c in actual.collect_schema().names() if c not in (ITEM, CLUSTER)]
-    names = left.collect_schema().names()
-    taken = set(names)
-    added = [c for c in carried if c not in taken]
-    key = ITEM if not keep_outside else _FOUND
-    right = actual.select(nw.col(ITEM).alias(key), nw.col(CLUSTER).alias(ACTUAL), *added)
-    if not keep_outside:
-        return left.join(right, on=ITEM, how="left")
-    joined = left.join(right, left_on=ITEM, right_on=_FOUND, how="full")
-    item = nw.when(~nw.col(ITEM).is_null()).then(nw.col(ITEM)).otherwise(nw.col(_FOUND))
-    return joined.select(item.alias(ITEM), *(c for c in names if c != ITEM), ACTUAL, *added)
+    own, others = ideal.collect_schema().names(), actual.collect_schema().names()
+    joined = ideal.join(actual, on=ITEM, how="full" if keep_outside else "left", suffix=_OTHER)
+    item = nw.col(ITEM)
+    if keep_outside:
+        item = nw.when(~item.is_null()).then(item).otherwise(nw.col(ITEM + _OTHER))
+    clusters = nw.col(CLUSTER).alias(IDEAL), nw.col(CLUSTER + _OTHER).alias(ACTUAL)
+    carried = dict.fromkeys(c for c in (*own, *others) if c not in (ITEM, CLUSTER))
+    return joined.select(item.alias(ITEM), *clusters, *carried)
 
 
 def pad_missing(aligned: nw.LazyFrame) -> nw.LazyFrame:
@@ -118,13 +114,6 @@ def touching(members: nw.LazyFrame, cells: nw.LazyFrame) -> nw.LazyFrame:
     touched = cells.group_by(ACTUAL).agg(nw.col(ITEMS).sum()).select(ACTUAL)
     dtype = touched.collect_schema()[ACTUAL]  # text if a policy made up ids, whatever the clustering has
     return members.with_columns(nw.col(ACTUAL).cast(dtype)).join(touched, on=ACTUAL, how="inner")
-
-
-def is_bad_weight() -> nw.Expr:
-    """Tell which weights are not positive finite numbers."""
-    weight = nw.col(WEIGHT)
-    is_good = ~weight.is_null() & weight.is_finite() & (weight > 0)
-    return nw.when(is_good).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
 @dataclass(frozen=True)
@@ -223,10 +212,10 @@ def check_alignment(
         raise NoCommonItemsError(_no_common_items(ideal, actual, engine))
 
 
-def check_weights(counts: Counts, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine) -> None:
-    """Refuse weights that are not positive finite numbers."""
-    if not counts.bad_weights:
-        return
+def refuse_weights(
+    counts: Counts, items: nw.LazyFrame, table: Table | None, column: str, engine: Engine
+) -> WeightError:
+    """Say which weights are not positive finite numbers."""
     bad = items.filter(is_bad_weight())
     rows = engine.collect(bad.select(ITEM, WEIGHT).head(EXAMPLES)).to_pylist()
     absent = "missing or not a number" if table and _is_text(table, column) else "missing"
@@ -234,7 +223,7 @@ def check_weights(counts: Counts, items: nw.LazyFrame, table: Table | None, colu
     where = f" in the {table.role} ({table.source.name})" if table else ""
     verb = "has" if counts.bad_weights == 1 else "have"
     many = f"{counts.bad_weights:,} of {format_count(counts.common, 'item')}"
-    raise WeightError(
+    return WeightError(
         f"{many} {verb} a weight {column!r}{where} that is missing or not a positive finite number, e.g. {shown}. "
         "Weights must be greater than zero: fix or drop these items."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 import narwhals.stable.v2 as nw
 
@@ -12,10 +13,10 @@ from pointwise.columns import ACTUAL, BAD_WEIGHTS, CLUSTER, ITEM, ITEMS, LEAST_W
 from pointwise.core import alignment
 from pointwise.core.alignment import Counts
 from pointwise.core.confusion import Totals
-from pointwise.core.crosstab import Hold, cross_tabulate, is_weighted
+from pointwise.core.crosstab import count_rows, cross_tabulate, is_bad_weight
 from pointwise.core.held import Files, Held
-from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples, only_row, total
+from pointwise.engines.base import Engine, Hold
+from pointwise.engines.queries import count, examples, holding, only_row, total
 from pointwise.errors import InputError, UsageError, WeightError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.options import Options
@@ -77,18 +78,14 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     if not keeps_outside:
         check_repeats(inputs.ideal, engine)
     phase("aligning")
-    aligned = alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=keeps_outside)
-    aligned = _join_tables(aligned, inputs)
     is_kept = options.missing in _KEPT or options.outside == "spurious"
     is_held = keeps_items or bool(options.slices) or options.outside != "ignore" or is_kept
-    if is_held:
-        aligned = engine.checkpoint(aligned, most_rows=sum(inputs.rows))
-    # Planned before anything else is held: DuckDB binds plans again after every table that it creates.
-    items = alignment.common_items(_with_clusters(aligned, options))
-    kept = items if is_held else Held(items, engine, files, dict(items.collect_schema()))
-    hold = partial(engine.checkpoint, most_rows=sum(inputs.rows))
-    pairs = _pair_up(aligned, hold)
-    counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
+    hold = holding(engine, most_rows=sum(inputs.rows))
+    aligned = _align(inputs, hold if is_held else engine.plan, keep_outside=keeps_outside)
+    items = partial(_keep_items, aligned, options)
+    kept = items() if is_held else Held(items, engine, files, dict(aligned.collect_schema()))
+    pairs = cross_tabulate(aligned, checks_weights=True, hold=hold)
+    counts = alignment.read_counts(engine.collect(engine.plan(alignment.count_items, pairs)).to_pylist())
     rows = (inputs.rows[0], inputs.rows[1] if keeps_outside else -1)
     alignment.check_alignment(counts, inputs.ideal, inputs.actual, inputs.joined, engine, rows=rows)
     if counts.missing and keeps_outside:  # the join does not show whether these repeat
@@ -97,11 +94,10 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
         _check_outside_weights(inputs, options)
     if options.outside == "spurious":
         check_repeats(inputs.actual, engine)
-    _check_items(aligned, items, counts, inputs, engine, options=options)
+    _check_items(aligned, counts, inputs, engine, options=options)
     phase("cross-tabulating")
     totals = _averaged(counts, options)
-    bare = cross_tabulate(items, hold=hold) if is_kept else alignment.common_items(pairs)
-    bare = bare.drop(BAD_WEIGHTS, LEAST_WEIGHT, strict=False)
+    bare = cross_tabulate(items(), hold=hold) if is_kept else _common_pairs(pairs, counts)
     outside = None
     if options.outside == "wrong":
         outside = _outside_members(bare, aligned, inputs, engine, keeps_outside=keeps_outside)
@@ -109,11 +105,20 @@ def find_common_items(inputs: Inputs, engine: Engine, *, options: Options, keeps
     return Common(kept, bare, outside, pairs, counts, totals, keeps_outside, files, options.has_empty, counts_outside)
 
 
-def _with_clusters(aligned: nw.LazyFrame, options: Options) -> nw.LazyFrame:
-    """Give items that one of the clusterings lacks a cluster there, where a policy wants them to count."""
+def _keep_items(aligned: nw.LazyFrame, options: Options) -> nw.LazyFrame:
+    """Keep the common items, and those that one of the clusterings lacks where a policy wants them to count."""
     if options.missing in _KEPT:
         aligned = _KEPT[options.missing](aligned)
-    return alignment.keep_outside_items(aligned) if options.outside == "spurious" else aligned
+    if options.outside == "spurious":
+        aligned = alignment.keep_outside_items(aligned)
+    return alignment.common_items(aligned)
+
+
+def _common_pairs(pairs: nw.LazyFrame, counts: Counts) -> nw.LazyFrame:
+    """Keep the pairs of clusters that common items are in, without what was counted up to check their weights."""
+    common = pairs if counts.common == counts.rows else alignment.common_items(pairs)
+    checked = [c for c in common.collect_schema().names() if c in (BAD_WEIGHTS, LEAST_WEIGHT)]
+    return common.drop(*checked) if checked else common
 
 
 def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts]:
@@ -126,23 +131,29 @@ def find_all_items(inputs: Inputs, engine: Engine) -> tuple[nw.LazyFrame, Counts
     for table in tables:
         check_repeats(table, engine)
     phase("aligning")
-    aligned = _join_tables(alignment.align(inputs.ideal.frame, inputs.actual.frame, keep_outside=True), inputs)
-    hold = partial(engine.checkpoint, most_rows=sum(inputs.rows))
-    aligned = hold(aligned)
-    pairs = _pair_up(aligned, hold)
-    counts = alignment.read_counts(engine.collect(alignment.count_items(pairs)).to_pylist())
+    hold = holding(engine, most_rows=sum(inputs.rows))
+    aligned = _align(inputs, hold, keep_outside=True)
+    pairs = cross_tabulate(aligned, checks_weights=True, hold=hold)
+    counts = alignment.read_counts(engine.collect(engine.plan(alignment.count_items, pairs)).to_pylist())
     items = alignment.pad_outside(alignment.pad_missing(aligned))
     everything = replace(counts, common=counts.rows, bad_weights=_total_bad(pairs, engine))
-    _check_weights(items, everything, inputs, engine)
+    if everything.bad_weights:
+        _refuse_weights(items, everything, inputs, engine)
     _check_spread(counts, counts.spread)
     return items, counts
 
 
-def _join_tables(aligned: nw.LazyFrame, inputs: Inputs) -> nw.LazyFrame:
-    """Add weights and attributes to items."""
-    for table in inputs.joined:
-        if len(table.frame.collect_schema().names()) > 1:
-            aligned = aligned.join(table.frame, on=ITEM, how="left")
+def _align(inputs: Inputs, do: Hold, *, keep_outside: bool) -> nw.LazyFrame:
+    """Bring the two clusterings of every item side by side, with its weight and attributes."""
+    frames = [table.frame for table in (inputs.ideal, inputs.actual, *inputs.joined)]
+    return do(_join_tables, *frames, keep_outside=keep_outside)
+
+
+def _join_tables(ideal: nw.LazyFrame, actual: nw.LazyFrame, *joined: nw.LazyFrame, keep_outside: bool) -> nw.LazyFrame:
+    aligned = alignment.align(ideal, actual, keep_outside=keep_outside)
+    for table in joined:
+        if len(table.collect_schema().names()) > 1:
+            aligned = aligned.join(table, on=ITEM, how="left")
     return aligned
 
 
@@ -150,11 +161,11 @@ def _total_bad(pairs: nw.LazyFrame, engine: Engine) -> int:
     return int(total(pairs, BAD_WEIGHTS, engine)) if BAD_WEIGHTS in pairs.collect_schema().names() else 0
 
 
-def _check_weights(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> None:
-    """Refuse items whose weights are not positive numbers."""
+def _refuse_weights(items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine) -> NoReturn:
+    """Refuse items some of whose weights are not positive numbers."""
     tables = [inputs.ideal, inputs.actual, *inputs.joined]
     source = next((t for t in tables if t.role == inputs.weight_role), None)
-    alignment.check_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
+    raise alignment.refuse_weights(counts, items, source, inputs.weight_column or WEIGHT, engine)
 
 
 def _check_spread(counts: Counts, kinds: Iterable[str]) -> None:
@@ -174,18 +185,7 @@ def _averaged(counts: Counts, options: Options) -> Totals:
     return Totals(items, weight)
 
 
-def _pair_up(aligned: nw.LazyFrame, hold: Hold) -> nw.LazyFrame:
-    """Hold the pairs of clusters that items are in, counted in the pass that joins."""
-    if not is_weighted(aligned):
-        return cross_tabulate(aligned, hold=hold)
-    is_bad = nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
-    flagged = aligned.with_columns(is_bad.alias(BAD_WEIGHTS))
-    return cross_tabulate(flagged, carry=[BAD_WEIGHTS], has_least=True, hold=hold)
-
-
-def _check_items(
-    aligned: nw.LazyFrame, items: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options
-) -> None:
+def _check_items(aligned: nw.LazyFrame, counts: Counts, inputs: Inputs, engine: Engine, *, options: Options) -> None:
     """Refuse what the policies do not allow, and unusable weights."""
     if options.missing == "error" and counts.missing:
         lacking = aligned.filter(nw.col(ACTUAL).is_null())
@@ -202,7 +202,8 @@ def _check_items(
     if options.outside == "spurious":
         averaged.append("outside")
         counts = replace(counts, bad_weights=counts.bad_weights + counts.bad_outside_weights)
-    _check_weights(items, counts, inputs, engine)
+    if counts.bad_weights:
+        _refuse_weights(_keep_items(aligned, options), counts, inputs, engine)
     _check_spread(counts, averaged)
 
 
@@ -228,7 +229,7 @@ def _outside_members(
     weight = nw.lit(1.0) if inputs.weight_role is None else nw.col(WEIGHT)
     outside = engine.checkpoint(outside.select(nw.col(ITEM), nw.col(ACTUAL), weight.alias(WEIGHT)))
     check_repeats(replace(inputs.actual, frame=outside), engine)
-    bad = outside.filter(alignment.is_bad_weight())
+    bad = outside.filter(is_bad_weight())
     number = count(bad, engine)
     if number:
         raise WeightError(
@@ -238,5 +239,4 @@ def _outside_members(
     if inputs.weight_role is not None and count(outside, engine):
         row = only_row(outside.select(nw.col(WEIGHT).min().alias(LEAST_WEIGHT), nw.col(WEIGHT).sum()), engine)
         alignment.check_spread(float(row[LEAST_WEIGHT]), float(row[WEIGHT]) + total(cells, TP, engine))
-    grouped = outside.group_by(ACTUAL).agg(nw.len().alias(ITEMS), nw.col(WEIGHT).sum())
-    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64))
+    return outside.group_by(ACTUAL).agg(count_rows(ITEMS), nw.col(WEIGHT).sum())

@@ -23,7 +23,8 @@ from pointwise.columns import (
     WEIGHT,
 )
 from pointwise.core.arithmetic import COLUMNS, NUMBERS, Arithmetic
-from pointwise.core.crosstab import Hold, has_no_cluster
+from pointwise.core.crosstab import has_no_cluster
+from pointwise.engines.base import Hold, apply
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def confuse(
     set_aside: nw.LazyFrame | None = None,
     is_weighted: bool = True,
     has_empty: bool = False,
-    hold: Hold = lambda frame: frame,
+    hold: Hold = apply,
 ) -> nw.LazyFrame:
     """Add the margins of every cell and the four entries of its confusion matrix.
 
@@ -133,8 +134,19 @@ def confuse(
         The cells with `ideal_weight`, `ideal_items`, `actual_weight`, `actual_items`, `fp`, `fn`, `tn`, and
         `weight`, the weight of the cell's items.
     """
+    others = [] if outside is None else [outside]
     if has_empty:
-        return with_entries(hold(_with_empty(cells, outside)), totals)
+        return with_entries(hold(_with_empty, cells, *others), totals)
+    if set_aside is None:
+        held = hold(_with_margins, cells, *others, is_weighted=is_weighted)
+        return with_entries(held if is_weighted else _with_unit_weights(held), totals)
+    joined = _with_margins(cells, *others, is_weighted=is_weighted)
+    weighed = joined if is_weighted else _with_unit_weights(joined)
+    return with_entries(hold(_with_strangers, weighed, set_aside), totals)
+
+
+def _with_margins(cells: nw.LazyFrame, outside: nw.LazyFrame | None = None, *, is_weighted: bool) -> nw.LazyFrame:
+    """Add the margins of cells; where every item weighs 1, only counts."""
     sums = [ITEMS, WEIGHT] if is_weighted else [ITEMS]
     parts = {ITEMS: nw.col(ITEMS), WEIGHT: nw.col(TP).alias(WEIGHT)}
     actual = cells.select(ACTUAL, *(parts[name] for name in sums))
@@ -144,15 +156,10 @@ def confuse(
     ideal = cells.select(IDEAL, *(parts[name] for name in sums))
     ideal_margin = _margin(ideal, IDEAL, _MARGINS[IDEAL])
     bare = cells if is_weighted else cells.select(IDEAL, ACTUAL, ITEMS)
-    joined = bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
-    if set_aside is None:
-        held = hold(joined)
-        return with_entries(held if is_weighted else _with_unit_weights(held), totals)
-    weighed = joined if is_weighted else _with_unit_weights(joined)
-    return with_entries(hold(_with_strangers(weighed, set_aside)), totals)
+    return bare.join(ideal_margin, on=IDEAL, how="inner").join(actual_margin, on=ACTUAL, how="inner")
 
 
-def _with_empty(cells: nw.LazyFrame, outside: nw.LazyFrame | None) -> nw.LazyFrame:
+def _with_empty(cells: nw.LazyFrame, outside: nw.LazyFrame | None = None) -> nw.LazyFrame:
     """Add the margins of cells, some of which have an empty cluster on one side and count only on the other."""
     parts = cells.with_columns(nw.col(TP).alias(WEIGHT))
     rows = {side: _with_cluster(parts, side).select(side, ITEMS, WEIGHT) for side in (IDEAL, ACTUAL)}

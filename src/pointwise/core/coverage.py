@@ -30,6 +30,7 @@ from pointwise.columns import (
 )
 from pointwise.core import alignment
 from pointwise.core.common import Common
+from pointwise.core.crosstab import count_bad_weights
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import count, count_each, only_row, total
 from pointwise.engines.turns import LateProperty, later
@@ -280,7 +281,7 @@ class Scope:
         members = alignment.touching(others, self._touched)
         sums = [nw.len().alias(ITEMS)]
         if WEIGHT in members.collect_schema().names():
-            members = members.select(ACTUAL, WEIGHT, _is_bad().alias(BAD_WEIGHTS))
+            members = members.select(ACTUAL, WEIGHT, count_bad_weights())
             sums += [nw.col(WEIGHT).sum(), nw.col(BAD_WEIGHTS).sum()]
         return members.group_by(ACTUAL).agg(*sums)
 
@@ -334,7 +335,7 @@ class Scope:
             check_repeats(self.inputs.weights, self.engine)  # of items outside the truth, which no join has shown yet
         if WEIGHT not in self._members.collect_schema().names():
             return None
-        rows = self._members.select(WEIGHT, _is_bad().alias(BAD_WEIGHTS))
+        rows = self._members.select(WEIGHT, count_bad_weights())
         row = only_row(rows.select(nw.col(WEIGHT).sum(), nw.col(BAD_WEIGHTS).sum()), self.engine)
         return None if row[BAD_WEIGHTS] else alignment.finite(row[WEIGHT])
 
@@ -352,10 +353,6 @@ class _Outside:
     items: int
     weight: float | None
     by_cluster: nw.LazyFrame | None = None
-
-
-def _is_bad() -> nw.Expr:
-    return nw.when(alignment.is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 def _plus(a: float, b: float | None) -> float | None:

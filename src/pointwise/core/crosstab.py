@@ -1,22 +1,12 @@
 """Cross-tabulation: how much weight every ideal cluster shares with every actual cluster."""
 
-from collections.abc import Callable, Sequence
-
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import ACTUAL, IDEAL, ITEMS, LEAST_WEIGHT, NO_CLUSTER, SQUARES, TP, WEIGHT
-
-Hold = Callable[[nw.LazyFrame], nw.LazyFrame]
-"""Computes a frame once and keeps the result, as an engine's checkpoint does."""
+from pointwise.columns import ACTUAL, BAD_WEIGHTS, IDEAL, ITEMS, LEAST_WEIGHT, NO_CLUSTER, SQUARES, TP, WEIGHT
+from pointwise.engines.base import Hold, apply
 
 
-def cross_tabulate(
-    items: nw.LazyFrame,
-    *,
-    carry: Sequence[str] = (),
-    has_least: bool = False,
-    hold: Hold = lambda frame: frame,
-) -> nw.LazyFrame:
+def cross_tabulate(items: nw.LazyFrame, *, checks_weights: bool = False, hold: Hold = apply) -> nw.LazyFrame:
     """Sum the weight of the items in each pair of ideal and actual cluster.
 
     Only pairs that share an item appear. Such a pair is a *cell*; all its items have the same confusion
@@ -25,29 +15,59 @@ def cross_tabulate(
     Args:
         items: Items, with columns `ideal_cluster`, `actual_cluster` and, unless every item weighs 1, `weight`. Those
             that one of the clusterings lacks have no cluster there, and make pairs of their own.
-        carry: Further columns to count up, if items have weights.
-        has_least: Whether to find the least weight of every cell as well, if items have weights.
+        checks_weights: Whether to count unusable weights and find the least one as well, if items have weights.
         hold: Keeps what is computed, which is less than what is returned.
 
     Returns:
         Cells, with columns `ideal_cluster`, `actual_cluster`, `items` (a count), `tp` (a weight) and
-        `squared_weight` (a sum of squares, which counting weighted pairs needs), and those in `carry`.
+        `squared_weight` (a sum of squares, which counting weighted pairs needs), and, if weights are checked,
+        `bad_weights` (a count) and `least_weight`.
     """
-    if not is_weighted(items):
-        cells = hold(
-            items.group_by(IDEAL, ACTUAL).agg(nw.len().alias(ITEMS)).with_columns(nw.col(ITEMS).cast(nw.Int64))
+    if is_weighted(items):
+        return hold(_sum_weights, items, checks_weights=checks_weights)
+    count = nw.col(ITEMS).cast(nw.Float64)
+    return hold(_count_items, items).with_columns(count.alias(TP), count.alias(SQUARES))
+
+
+def _count_items(items: nw.LazyFrame) -> nw.LazyFrame:
+    return items.group_by(IDEAL, ACTUAL).agg(count_rows(ITEMS))
+
+
+def _sum_weights(items: nw.LazyFrame, *, checks_weights: bool) -> nw.LazyFrame:
+    checked = [count_bad_weights()] if checks_weights else []
+    squares = (nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES)
+    return (
+        items.select(IDEAL, ACTUAL, WEIGHT, squares, *checked)
+        .group_by(IDEAL, ACTUAL)
+        .agg(
+            count_rows(ITEMS),
+            nw.col(WEIGHT).sum().alias(TP),
+            nw.col(SQUARES).sum(),
+            *([sum_counts(BAD_WEIGHTS), nw.col(WEIGHT).min().alias(LEAST_WEIGHT)] if checks_weights else []),
         )
-        count = nw.col(ITEMS).cast(nw.Float64)
-        return cells.with_columns(count.alias(TP), count.alias(SQUARES))
-    weighed = items.with_columns((nw.col(WEIGHT) * nw.col(WEIGHT)).alias(SQUARES))
-    cells = weighed.group_by(IDEAL, ACTUAL).agg(
-        nw.len().alias(ITEMS),
-        nw.col(WEIGHT).sum().alias(TP),
-        nw.col(SQUARES).sum(),
-        *(nw.col(c).sum() for c in carry),
-        *([nw.col(WEIGHT).min().alias(LEAST_WEIGHT)] if has_least else []),
     )
-    return hold(cells.with_columns(nw.col(ITEMS, *carry).cast(nw.Int64)))
+
+
+def is_bad_weight() -> nw.Expr:
+    """Tell which weights are not positive finite numbers."""
+    weight = nw.col(WEIGHT)
+    is_good = ~weight.is_null() & weight.is_finite() & (weight > 0)
+    return nw.when(is_good).then(nw.lit(False)).otherwise(nw.lit(True))
+
+
+def count_bad_weights() -> nw.Expr:
+    """Count 1 for every weight that is not a positive finite number."""
+    return nw.when(is_bad_weight()).then(nw.lit(1)).otherwise(nw.lit(0)).alias(BAD_WEIGHTS)
+
+
+def count_rows(name: str) -> nw.Expr:
+    """Count the rows of a group, as an integer of the same type on every engine."""
+    return nw.len().cast(nw.Int64).alias(name)
+
+
+def sum_counts(name: str) -> nw.Expr:
+    """Add up a column of counts, which engines would otherwise return as a wider type."""
+    return nw.col(name).sum().cast(nw.Int64)
 
 
 def has_no_cluster(side: str) -> nw.Expr:

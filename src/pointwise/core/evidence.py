@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,7 +18,7 @@ from pointwise.core.measurement import measure
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import UNKNOWN, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import count, examples, only_row, total
+from pointwise.engines.queries import count, examples, holding, only_row, total
 from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError
 from pointwise.inputs.checks import check_repeats
 from pointwise.inputs.composite import ONE_COLUMN, ItemColumns, join_id
@@ -59,22 +59,22 @@ def establish(
     Raises:
         NoCommonItemsError: There is no item.
     """
-    rows = items.unheld if isinstance(items, Held) else items
-    bare = cross_tabulate(rows, hold=engine.checkpoint) if pairs is None else pairs
+    if pairs is None:
+        pairs = cross_tabulate(items.make() if isinstance(items, Held) else items, hold=holding(engine))
     others = [(outside, WEIGHT), (set_aside, TP)]
-    own = _sum(bare, TP, engine) if common is None else common
+    own = _sum(pairs, TP, engine) if common is None else common
     sums = [own, *(_sum(other, weight, engine) for other, weight in others if other is not None)]
     if not own.items:
         raise NoCommonItemsError("There is no item that both clusterings have.")
     totals = Totals(sum(s.items for s in sums), sum(s.weight for s in sums))
     cells = confuse(
-        bare,
+        pairs,
         totals,
         outside=outside,
         set_aside=set_aside,
-        is_weighted=WEIGHT in (items.schema if isinstance(items, Held) else rows.collect_schema()),
+        is_weighted=WEIGHT in (items.schema if isinstance(items, Held) else items.collect_schema()),
         has_empty=has_empty,
-        hold=partial(engine.checkpoint, most_rows=own.items),  # a cell has an item
+        hold=holding(engine, most_rows=own.items),  # a cell has an item
     )
     return Evidence(engine, items, cells, totals, attributes, known_weight=own.weight, has_empty=has_empty, ids=ids)
 

@@ -6,7 +6,7 @@ engine has to spill.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,13 +59,13 @@ class Held:
     """Items that are held from their first use on.
 
     Args:
-        unheld: What makes them.
+        make: What makes them, planned at their first use.
         engine: What holds them.
         files: What they are made from.
         schema: Their columns with their types, so that the join need not be planned again to learn them.
     """
 
-    unheld: nw.LazyFrame
+    make: Callable[[], nw.LazyFrame]
     engine: Engine
     files: Files
     schema: dict[str, Any]
@@ -74,4 +74,4 @@ class Held:
     def frame(self) -> nw.LazyFrame:
         """The items, held."""
         self.files.check()
-        return self.engine.checkpoint(self.unheld)
+        return self.engine.checkpoint(self.make())

@@ -9,7 +9,8 @@ import narwhals.stable.v2 as nw
 from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.arithmetic import COLUMNS, Arithmetic, Get, compute_columns
 from pointwise.core.confusion import Confusion
-from pointwise.core.measurement import item_metrics
+from pointwise.core.crosstab import sum_counts
+from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
 
 
@@ -50,6 +51,11 @@ def sum_up(measured: nw.LazyFrame, by: Sequence[str], metrics: Iterable[Metric])
     return add_up(measured.select(*by, ITEMS, WEIGHT, *products, *defined), by, sum_columns(parts))
 
 
+def sum_measured(cells: nw.LazyFrame, *, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
+    """Measure cells and sum the weighted values of every metric over groups of them, as `sum_up` does."""
+    return sum_up(measure(cells, metrics), by, metrics)
+
+
 def sum_columns(parts: Iterable[Metric]) -> list[str]:
     """Name the columns of `sum_up` that belong to no group key."""
     return list(dict.fromkeys([ITEMS, WEIGHT, *(c for m in parts for c in (m.name, defined_weight(m)))]))
@@ -57,9 +63,8 @@ def sum_columns(parts: Iterable[Metric]) -> list[str]:
 
 def add_up(rows: nw.LazyFrame, by: Sequence[str], columns: Sequence[str]) -> nw.LazyFrame:
     """Sum columns over groups of rows, or over all rows."""
-    totals = [nw.col(name).sum() for name in columns]
-    grouped = rows.group_by(*by).agg(*totals) if by else rows.select(*totals)
-    return grouped.with_columns(nw.col(ITEMS).cast(nw.Int64)) if ITEMS in columns else grouped
+    totals = [sum_counts(name) if name == ITEMS else nw.col(name).sum() for name in columns]
+    return rows.group_by(*by).agg(*totals) if by else rows.select(*totals)
 
 
 def average(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,23 @@ class Load(Protocol):
     def __call__(self, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
         """Return the columns under the names they have `inside`, unread until an engine's verb asks for them."""
         ...
+
+
+Step = Callable[..., "nw.LazyFrame"]
+"""Makes a frame of frames."""
+
+
+class Hold(Protocol):
+    """Apply a step to frames, and keep the result."""
+
+    def __call__(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+        """Return what the step makes of the frames."""
+        ...
+
+
+def apply(step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+    """Apply a step to frames, and keep nothing."""
+    return step(*frames, **settings)
 
 
 @dataclass(frozen=True)
@@ -149,6 +166,20 @@ class Engine(Protocol):
             source: The table.
             column: One of its columns, of text or of integers.
             values: What to look for, of the type that the column has.
+        """
+        ...
+
+    def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+        """Apply a step to frames.
+
+        To build a query takes the embedded engine longer than to run it on few rows, so it remembers what a step made
+        of such columns.
+
+        Args:
+            step: What to do. Of the frames it looks at nothing but the names and types of their columns, and at nothing
+                else but the settings.
+            frames: What to do it with, at most four.
+            settings: Further arguments of the step.
         """
         ...
 

@@ -10,8 +10,8 @@ import tempfile
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from pointwise.columns import inside
 from pointwise.engines import arrow, files
-from pointwise.engines.base import CLOSED, Source, only_rows
+from pointwise.engines.base import CLOSED, Source, Step, only_rows
 from pointwise.errors import EngineError, SourceError, UsageError
 from pointwise.text.values import format_count
 
@@ -100,6 +100,33 @@ class DuckDBEngine:
                 raise EngineError(CLOSED)
             with _translated_errors():
                 yield
+
+    def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+        """Apply a step to frames, as a query that was written down when it first met such columns."""
+        relations = [frame.to_native() for frame in frames]
+        columns = tuple(tuple(zip(r.columns, map(str, r.types), strict=True)) for r in relations)
+        key = step, columns, tuple(sorted(settings.items()))
+        if key not in _plans:
+            _remember(key, self._write_plan(step, columns, settings))
+        query = _plans[key]
+        if query is None:
+            return step(*frames, **settings)
+        # DuckDB finds the relations by these names.
+        input_0, input_1, input_2, input_3 = (*relations, None, None, None)[:_INPUTS]  # noqa: RUF059
+        return _lazy(self._connection.sql(query))
+
+    def _write_plan(self, step: Step, columns: Sequence[Columns], settings: Mapping[str, Hashable]) -> str | None:
+        """Write down what a step makes of empty tables with such columns; None if SQL cannot write one of the types."""
+        with closing(self._connection.cursor()) as connection:
+            for n, named in enumerate(columns):
+                described = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in named)
+                try:
+                    connection.execute(f"CREATE TEMP TABLE input_{n} ({described})")
+                except duckdb.Error:
+                    return None
+            frames = [_lazy(connection.table(f"input_{n}")) for n in range(len(columns))]
+            query: str = step(*frames, **settings).to_native().sql_query()
+            return query
 
     def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:  # noqa: ARG002
         """Compute a frame once and hold the result as a temporary table."""
@@ -245,6 +272,21 @@ class DuckDBEngine:
 
         relation = read_text() if set(columns) <= set(text) else read_typed()
         return relation.project(", ".join(_quoted(inside(c)) for c in dict.fromkeys(columns)))
+
+
+Columns = tuple[tuple[str, str], ...]
+"""Names and types of the columns of a relation."""
+
+_INPUTS = 4
+_plans: dict[Hashable, str | None] = {}
+_MOST_PLANS = 1_000
+
+
+def _remember(key: Hashable, query: str | None) -> None:
+    """Keep a query, and of very many only the latest."""
+    while len(_plans) >= _MOST_PLANS:
+        _plans.pop(next(iter(_plans)), None)
+    _plans[key] = query
 
 
 _FILE, _ROW = "filename", "file_row_number"

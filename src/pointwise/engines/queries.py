@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
 from pointwise.columns import ITEM
-from pointwise.engines.base import Engine, load_own
+from pointwise.engines.base import Engine, Hold, Step, load_own
 from pointwise.text.values import short
 
 if TYPE_CHECKING:
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = 5  # that a message shows
 _ROWS = "rows"
+
+
+def holding(engine: Engine, *, most_rows: int | None = None) -> Hold:
+    """Return what applies a step and has an engine hold the result, which may be known to have few rows."""
+
+    def hold(step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+        return engine.checkpoint(engine.plan(step, *frames, **settings), most_rows=most_rows)
+
+    return hold
 
 
 def count(frame: nw.LazyFrame, engine: Engine) -> int:

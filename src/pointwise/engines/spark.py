@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from pointwise.columns import inside
 from pointwise.engines import arrow, files
-from pointwise.engines.base import CLOSED, Source, is_spark_frame, only_rows
+from pointwise.engines.base import CLOSED, Source, Step, is_spark_frame, only_rows
 from pointwise.errors import EngineError, RunError, SourceError, UsageError
 from pointwise.progress import current_phase
 
@@ -115,6 +115,10 @@ class SparkEngine:
                     f"{str(path)!r} was replaced or removed after it was loaded. Load the run again, with an engine of "
                     "its own."
                 )
+
+    def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+        """Apply a step to frames; Spark plans anew what it runs."""
+        return step(*frames, **settings)
 
     def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:
         """Have Spark hold a frame from its first use on, in memory or on disk.
