@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pointwise.columns import inside
-from pointwise.engines.files import OpenFile
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw  # which `pointwise --help` does not need
     import pyarrow as pa
+
+    from pointwise.engines.files import OpenFile
 
 
 CLOSED = "This result was closed, by close() or at the end of a with block. Evaluate or load again."
@@ -169,7 +170,7 @@ class Engine(Protocol):
         """
         ...
 
-    def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
+    def plan(self, step: Callable[..., nw.LazyFrame], *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
         """Apply a step to frames.
 
         To build a query takes the embedded engine longer than to run it on few rows, so it remembers what a step made
