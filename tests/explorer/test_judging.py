@@ -105,7 +105,7 @@ def test_a_skipped_question_comes_later_and_a_context_is_recorded(judged: TestCl
     second = ask(judged, "ada")
     assert second["question"] != first["question"]
     press(judged, "ada", "context", second)
-    assert "Others that stay with" in judged.get("/diff/changed/judge", params={"judge": "ada"}).text
+    assert "Also grouped with the left one" in judged.get("/diff/changed/judge", params={"judge": "ada"}).text
     press(judged, "ada", "unsure", second)
     assert lines(judged, "ada")[-1]["context"] is True
 
@@ -193,7 +193,7 @@ def test_estimates_are_those_of_the_library(judged: TestClient):
     found = judged.get("/diff/changed/estimates.json").json()
     assert [row["metric"] for row in found["rows"]] == [row["metric"] for row in expected]
     assert [row["value"] for row in found["rows"]] == pytest.approx([row["value"] for row in expected], nan_ok=True)
-    assert "everything was asked" in judged.get("/diff/changed/judge", params={"judge": "ada"}).text
+    assert "you have answered everything" in judged.get("/diff/changed/judge", params={"judge": "ada"}).text
     assert judged.get("/diff/changed/estimates").status_code == 200
 
 

@@ -396,7 +396,7 @@ def test_work_that_was_cancelled_says_so_and_starts_anew():
 def test_a_wrong_truth_is_noted_for_review(tmp_path: Path):
     pw.evaluate(ideal={"a": "<x>", "b": "<x>"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
     with visiting(tmp_path) as opened:
-        assert "The truth is wrong here" in page(opened, "run", "run", "mistakes")
+        assert "Is the truth wrong here?" in page(opened, "run", "run", "mistakes")
         form = {"side": "ideal", "cluster": "<x>", "note": "two people\nof one name"}
         answer = opened.post("/run/run/review", data=form, headers=SAME_ORIGIN)
         assert (answer.status_code, answer.headers["location"]) == (303, "/review")

@@ -410,11 +410,11 @@ def test_says_values_in_words(metric: str, value: float | None, words: str):
     ("precision", "recall", "words"),
     [
         (1.0, 1.0, "are the same"),
-        (1.0, 0.9, "torn apart: nothing was merged"),
-        (0.9, 1.0, "mixed up: nothing was torn apart"),
+        (1.0, 0.9, "wrong splits: nothing was merged"),
+        (0.9, 1.0, "wrong merges: nothing was split"),
         (0.9, 0.91, "about as much"),
-        (0.9, 0.6, "Clusters being torn apart costs 4.0 times as much as clusters being mixed up."),
-        (0.6, 0.9, "Clusters being mixed up costs 4.0 times as much as clusters being torn apart."),
+        (0.9, 0.6, "Wrong splits cost 4.0 times as much as wrong merges."),
+        (0.6, 0.9, "Wrong merges cost 4.0 times as much as wrong splits."),
     ],
 )
 def test_says_which_mistake_costs_more(precision: float, recall: float, words: str):

@@ -244,7 +244,7 @@ def mistakes(evaluation: Evaluation, limit: int = SHOWN_ROWS, *, found: Mistakes
     listed = evaluation.mistakes(limit) if found is None else found
     rows = [_mistake_row(m, number) for number, m in enumerate(listed[:limit], start=1)]
     require_rows(rows, "there are no mistakes")
-    return _costs(rows, ("torn apart", "mixed up"), listed.rates)
+    return _costs(rows, ("wrong split", "wrong merge"), listed.rates)
 
 
 def changes(found: Changes, limit: int = SHOWN_ROWS) -> LayeredChart:
@@ -283,7 +283,7 @@ def _costs(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], rates: Mappi
 
 
 def _mistake_row(mistake: Mistake, number: int) -> dict[str, Any]:
-    kind, side = ("torn apart" if mistake.is_split else "mixed up"), mistake.side
+    kind, side = ("wrong split" if mistake.is_split else "wrong merge"), mistake.side
     return _cost_row(mistake, f"{number}. {side} {short_label(mistake.cluster, 24)}", kind)
 
 

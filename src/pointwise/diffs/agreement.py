@@ -110,8 +110,9 @@ class Agreement(Result):
         """Say what to show: the judges, with the agreement of any two below them."""
         alpha = "–" if self.alpha is None else f"{self.alpha:.3f}"
         title = f"Judges: Krippendorff's alpha {alpha} on {format_count(self.shared, 'pair')} that two or more answered"
-        kappas = [f"{k['one']} and {k['other']}: kappa {_written(k['kappa'])} on {k['pairs']:,}" for k in self.kappas]
-        return Drawing(title, _COLUMNS, self.to_dicts(), "\n".join(kappas))
+        kappas = [f"{k['one']} and {k['other']}: {_say_kappa(k)}" for k in self.kappas]
+        rows = [row | {"median_seconds": _tenths(row["median_seconds"])} for row in self.judges]
+        return Drawing(title, _COLUMNS, rows, "\n".join(kappas))
 
 
 _COLUMNS = (
@@ -123,6 +124,14 @@ _COLUMNS = (
     Column("repeats", Kind.COUNT),
     Column("same_share", Kind.SHARE),
 )
+
+
+def _tenths(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1)
+
+
+def _say_kappa(known: Mapping[str, Any]) -> str:
+    return f"kappa {_written(known['kappa'])} on {format_count(known['pairs'], 'pair')} that both answered"
 
 
 def _written(value: float | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pointwise.answers.mistake import Part
 from pointwise.columns import ACTUAL_WEIGHT, IDEAL_WEIGHT, ITEM, WEIGHT
 from pointwise.diffs.changes import Change, Changes
 from pointwise.diffs.diff import Diff
@@ -16,11 +17,12 @@ from pointwise.diffs.questions import DESIGN, find_questions
 from pointwise.errors import NotFoundError
 from pointwise.explorer.listing import make_listing, read_order, take
 from pointwise.explorer.nearest import find_nearest
-from pointwise.explorer.records import choose_columns, draw_records, fetch, own_columns
+from pointwise.explorer.records import choose_columns, draw_records, fetch, letter, own_columns
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid
+from pointwise.pages.impact import impact_headlines, say_bounds
 from pointwise.store.manifest import DIFF
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
@@ -33,11 +35,11 @@ SIDES = ("baseline", "experiment")
 class ChangeCard:
     """A change with its records."""
 
-    sentence: str
-    cost: str
+    heading: str
+    href: str
     percent: str
     about: str
-    href: str
+    parts: list[tuple[str, int, str, str]]
     grid: Grid | None
 
 
@@ -58,7 +60,8 @@ def show_diff(visit: Visit) -> Page:
         "extent": str(diff.extent),
         "affected": _say_affected(diff),
         "impact": make_listing("impact", "How much changed", overall.describe(), overall.to_dicts()),
-        "bounds": [(m.replace("_", " "), format_metric(a), format_metric(b)) for m, (a, b) in overall.bounds.items()],
+        "headlines": impact_headlines(diff),
+        "bounds": say_bounds(diff),
         "lineage": make_listing(
             "lineage", "What became of the clusters", lineage.describe(), lineage.to_dicts(), links=fate_links
         ),
@@ -67,6 +70,7 @@ def show_diff(visit: Visit) -> Page:
         "questions": _question_links(name) if has_questions else [],
         "place": str(visit.stored(DIFF).path),
         "action": link("diff", name, "item"),
+        "report": link("diff", name, "report"),
     }
     facts = {"diff": name, "overall": overall.to_dict(), "lineage": lineage.to_dicts()}
     title = f"What changed: {name}"
@@ -89,12 +93,28 @@ def _say_affected(diff: Diff) -> str:
 
 def _cards(name: str, changes: Changes) -> Iterator[ChangeCard]:
     for number, change in enumerate(changes):
-        side = "baseline" if change.kind == "split" else "experiment"
-        about = f"{format_share(change.share)} of the {change.kind} rate"
-        href = link("diff", name, "cluster", side, change.cluster)
-        cost, percent = format_metric(change.cost), f"{100 * change.share:.1f}"
-        sentence = str(change)
-        yield ChangeCard(sentence[:1].upper() + sentence[1:], cost, percent, about, href, _draw(name, number, change))
+        is_split = change.kind == "split"
+        side, other = SIDES if is_split else SIDES[::-1]
+        rate = changes.rates[f"{change.kind}_rate"]
+        what = "was split" if is_split else f"merges two {other} clusters"
+        yield ChangeCard(
+            f"{side.capitalize()} cluster {change.cluster} {what}",
+            link("diff", name, "cluster", side, change.cluster),
+            f"{100 * change.share:.1f}",
+            f"{format_share(change.share)} of the {change.kind} rate ({_of(change.cost, rate)})",
+            [_part(name, other, rank, part) for rank, part in enumerate((change.first, change.second))],
+            _draw(name, number, change),
+        )
+
+
+def _of(cost: float, rate: float) -> str:
+    return f"{format_metric(cost)} of {format_metric(rate)}"
+
+
+def _part(name: str, side: str, rank: int, part: Part) -> tuple[str, int, str, str]:
+    """Name a part by its letter, with its size and where it leads."""
+    size = f"{part.name(side)}: {format_count(part.items, 'item')}"
+    return letter(rank), rank, size, link("diff", name, "cluster", side, part.cluster)
 
 
 def _draw(name: str, number: int, change: Change) -> Grid | None:

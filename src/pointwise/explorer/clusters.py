@@ -41,15 +41,14 @@ from pointwise.explorer.runs import run_trail
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
 from pointwise.inputs.composite import id_columns
-from pointwise.pages.grids import Grid, Line
-from pointwise.pages.miniatures import Bar
+from pointwise.pages.grids import Grid, Line, bounded_value
+from pointwise.pages.miniatures import Bar, Segment, draw_stack
 from pointwise.text.values import format_count, format_metric, format_weight
 
 SIDES = {"ideal": IDEAL, "actual": ACTUAL}
 
 _BAND, _CLUSTERS = "_band", "clusters"
 _RANK = "_rank"
-_MEMBERS = "its members here"
 _LETTERED = len(LETTERS) - 1  # cells
 _CELLS = 50  # that are listed
 
@@ -152,7 +151,8 @@ def show_cluster(visit: Visit) -> Page:
         "more_cells": len(explained.cells) > len(cells),
         "members": members.draw(name, part.rows),
         "part": visit["part"],
-        "all": link(*address) if visit["part"] else "",
+        "parts": [("All", link(*address), not visit["part"]), *_choices(address, cells, other, visit["part"])],
+        "stack": _draw_stack(explained, cells, other),
         "first": link(*address, part=visit["part"]) if visit["after"] else "",
         "next": link(*address, part=visit["part"], after=part.after) if part.after else "",
         "has_records": bool(members.attributes),
@@ -196,14 +196,34 @@ def _draw_cells(
     """List the cells, each with its letter, leading to its members and to the cluster on the other side."""
     other_kind = "actual" if kind == "ideal" else "ideal"
     metrics = [Column(m, Kind.METRIC) for m in explained.shown if cells and m in cells[0]]
-    columns = [*keys(other), *ITEM_SIZES, *metrics, Column(_MEMBERS)]
-    links = {
-        other: lambda row: link("run", name, "cluster", other_kind, row[other]),
-        _MEMBERS: lambda row: link("run", name, "cluster", kind, explained.key, part=row[other]),
-    }
-    rows = [{_MEMBERS: "show", **row} for row in cells]
-    grid = make_listing("cells", "Cells", columns, rows, links=links)
+    columns = [*keys(other), *ITEM_SIZES, *metrics]
+    links = {other: lambda row: link("run", name, "cluster", other_kind, row[other])}
+    grid = make_listing("cells", "Cells", columns, cells, links=links)
     return replace(grid, rows=[_marked(line, rank) for rank, line in enumerate(grid.rows)])
+
+
+def _choices(
+    address: tuple[Any, ...], cells: Sequence[Mapping[str, Any]], other: str, chosen: str
+) -> list[tuple[str, str, bool]]:
+    """List the cells whose members can be looked at by themselves."""
+    return [
+        (
+            f"{letter(rank)}: {bounded_value(row[other]).text}",
+            link(*address, part=row[other]),
+            str(row[other]) == chosen,
+        )
+        for rank, row in enumerate(cells)
+    ]
+
+
+def _draw_stack(explained: ClusterExplanation, cells: Sequence[Mapping[str, Any]], other: str) -> list[Segment]:
+    """Draw how much of the cluster every cell holds, those without a letter of their own together."""
+    known = [
+        (str(rank), f"{letter(rank)}: {bounded_value(row[other]).text}", row[WEIGHT])
+        for rank, row in enumerate(cells[:_LETTERED])
+    ]
+    rest = explained.weight - sum(weight for _, _, weight in known)
+    return draw_stack([*known, (str(_LETTERED), "all others", max(0.0, rest))])
 
 
 def _marked(line: Line, rank: int) -> Line:

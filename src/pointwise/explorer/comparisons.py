@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from pointwise.answers.tables import MetricTable
 from pointwise.columns import ACTUAL, BASELINE, EXPERIMENT, IDEAL, ITEM, VARIANT, WEIGHT, Column, Kind, keys
 from pointwise.comparison.comparison import Comparison
 from pointwise.errors import NotFoundError
 from pointwise.explorer.listing import make_listing, read_order, say_notes, take
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
+from pointwise.pages.grids import Grid
+from pointwise.pages.miniatures import Trend, draw_trends
 from pointwise.pages.sentences import without_parameters
-from pointwise.text.values import format_count
+from pointwise.pages.verdicts import describe_verdict, summarise, tabulate_changes
+from pointwise.text.values import format_confidence
 
-_SHOWN = 50  # slices, the most changed first
+_MOST_SLICINGS = 4
+_FEW = 2
 
 
 def _trail(name: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
@@ -39,21 +45,28 @@ def show_comparison(visit: Visit) -> Page:
     run_links = {VARIANT: lambda row: link("run", f"{name}/{row[VARIANT]}")}
     change_links = {"change": lambda row: link("compare", name, "clusters", change=row["change"], **pair)}
     rows = deltas.to_dicts()
+    verdicts = [describe_verdict(row, pair, comparison.confidence) for row in rows]
     content = {
         **pair,
         "notes": list(map(without_parameters, comparison.notes)),
         "variants": make_listing("variants", "Variants", variants.describe(), variants.to_dicts(), links=run_links),
+        "summary": summarise(verdicts, pair[EXPERIMENT], pair[BASELINE]),
+        "verdicts": verdicts,
+        "metrics": list(comparison.metrics),
+        "level": format_confidence(1 - comparison.confidence),
+        "trends": _trends(comparison, variants),
         "deltas": make_listing("deltas", deltas.title, deltas.describe(), rows, note=say_notes(deltas, rows)),
         "changes": make_listing(
             "changes", "What happened to the ideal clusters", changes.describe(), changes.to_dicts(), links=change_links
         ),
-        "slices": _slices(comparison, pair),
+        "slices": list(_slices(comparison, pair)),
         "clusters": link("compare", name, "clusters", **pair),
         "pairs": _pairs(name, comparison, pair),
         "action": link("compare", name, "item"),
+        "report": link("compare", name, "report"),
     }
     facts = {"comparison": name, **pair, "variants": variants.to_dicts()}
-    title = f"{pair[EXPERIMENT]} against {pair[BASELINE]}"
+    title = f"Is {pair[EXPERIMENT]} better than {pair[BASELINE]}?"
     return Page(
         title,
         "comparison.html",
@@ -74,16 +87,21 @@ def _pairs(name: str, comparison: Comparison, pair: Mapping[str, str]) -> list[t
     return [(text, link("compare", name, **chosen)) for text, chosen in (*found, swapped)]
 
 
-def _slices(comparison: Comparison, pair: Mapping[str, str]) -> Any:
-    """Show the slices that moved the overall values most."""
+def _trends(comparison: Comparison, variants: MetricTable) -> list[Trend]:
+    """Draw the metrics of several variants in their order; for two, the verdicts suffice."""
+    if len(comparison.variants) <= _FEW:
+        return []
+    return list(draw_trends(variants.describe(), variants.to_dicts(), key=VARIANT, noun="variants, in their order"))
+
+
+def _slices(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[tuple[str, Grid]]:
+    """Show how much the metrics of every slice changed, in a row."""
     first = next(iter(comparison.evaluations.values()))
-    if not first.options.slices:
-        return None
-    table = comparison.by_slice(**pair)
-    rows = table.to_dicts()
-    shown = rows[:_SHOWN]
-    cut = [f"The first {_SHOWN} of {format_count(len(rows), 'row')}"] if len(rows) > _SHOWN else []
-    return make_listing("slices", table.title, table.describe(), shown, note=say_notes(table, shown, *cut))
+    for number, spec in enumerate(first.options.slices[:_MOST_SLICINGS]):
+        table = comparison.by_slice(spec, **pair)
+        name = ", ".join(table.drawn_keys)
+        grid = tabulate_changes(f"slices-{number}", f"Slices by {name}", table, table.drawn_keys, comparison.metrics)
+        yield name, replace(grid, is_sortable=False, is_searchable=False)
 
 
 def show_changes(visit: Visit) -> Page:

@@ -25,6 +25,7 @@ from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.inputs.composite import id_columns
 from pointwise.pages.grids import Grid, write
+from pointwise.pages.miniatures import draw_stack
 from pointwise.store.manifest import RUN
 from pointwise.text.values import format_count, format_metric, format_weight
 
@@ -42,6 +43,8 @@ _MEANINGS = {
     ),
     "true_negatives": ("Apart, rightly", "true negatives: everything else"),
 }
+_TONES = {"false_positives": "1", "true_positives": "2", "false_negatives": "0"}  # as circles that overlap would stand
+_SIGNS = {"true_positives": "✓", "false_negatives": "−", "false_positives": "+"}
 
 
 def show_items(visit: Visit) -> Page:
@@ -98,12 +101,23 @@ def _restrict(table: MetricTable, condition: str, evidence: Evidence) -> MetricT
 class Seen:
     """One of the four sets that an item sees."""
 
+    kind: str
     heading: str
     meaning: str
     size: str
     grid: Grid | None
     more: str
     href: str
+
+    @property
+    def mark(self) -> str:
+        """The sign of the set, where it has one."""
+        return _SIGNS.get(self.kind, "")
+
+    @property
+    def tone(self) -> str:
+        """How it is drawn."""
+        return _TONES.get(self.kind, "")
 
 
 def show_item(visit: Visit) -> Page:
@@ -119,14 +133,17 @@ def show_item(visit: Visit) -> Page:
     )
     own = records.get(explained.item, {})
     attributes = list(own)
+    seen = list(_sets(name, explained, records))
     content = {
         "weight": "" if explained.weight == 1 else f" It weighs {format_weight(explained.weight)}.",
         "ideal": (explained.ideal_cluster, link("run", name, "cluster", "ideal", explained.ideal_cluster)),
         "actual": (explained.actual_cluster, link("run", name, "cluster", "actual", explained.actual_cluster)),
         "numbers": [(m, format_metric(_number(explained.metrics[m]))) for m in explained.shown],
         "record": [(attribute, _whole(own[attribute])) for attribute in attributes],
-        "seen": list(_sets(name, explained, records)),
+        "seen": seen,
+        "legend": [one for kind in _TONES for one in seen if one.kind == kind],
         "sizes": _say_sizes(explained),
+        "stack": draw_stack((_TONES[kind], _MEANINGS[kind][0], explained.sets[kind].weight) for kind in _TONES),
         "elsewhere": link("run", name, "item", explained.item, "elsewhere"),
     }
     facts = explained.to_dict() | {"run": name, "record": own}
@@ -196,7 +213,7 @@ def _sets(name: str, explained: ItemExplanation, records: Mapping[Any, Mapping[s
         size = f"{format_count(found.count, 'item')}{weight}"
         own = records.get(explained.item, {})
         grid = _draw(name, kind, found, records, own=own, marked=marked) if found.items else None
-        yield Seen(heading, meaning, size, grid, _say_more(kind, found), hrefs.get(kind, ""))
+        yield Seen(kind, heading, meaning, size, grid, _say_more(kind, found), hrefs.get(kind, ""))
 
 
 def _telling(explained: ItemExplanation, records: Mapping[Any, Mapping[str, Any]]) -> set[str]:

@@ -21,6 +21,7 @@ from pointwise.explorer.listing import make_listing
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid, bounded_value
+from pointwise.pages.impact import say_estimated
 from pointwise.store.manifest import DIFF
 from pointwise.text.values import NOTHING, format_count, format_metric
 
@@ -172,7 +173,7 @@ def _context(number: int, records: Sequence[Mapping[str, Any]]) -> Grid:
     names = list(dict.fromkeys(name for record in records for name in record))
     columns = [Column(name) for name in names]
     rows = [dict.fromkeys(names) | dict(record) for record in records]
-    return make_listing(f"context-{number}", "Others that stay with it", columns, rows)
+    return make_listing(f"context-{number}", "Also grouped with it", columns, rows)
 
 
 def answer_question(visit: Visit, form: Mapping[str, str]) -> str:
@@ -273,6 +274,7 @@ def show_estimates(visit: Visit) -> Page:
     estimates, standing = diff.estimate(questions, judgements), look_at(questions, judgements)
     drawn, agreement = estimates.drawing(), judgements.agreement
     content = {
+        "verdict": say_estimated(diff, estimates),
         "standing": standing,
         "left": _say_left(standing),
         "estimates": make_listing("estimates", drawn.title, drawn.columns, list(drawn.rows), note=drawn.note),
@@ -297,9 +299,11 @@ def _draw_agreement(agreement: Any) -> Grid | None:
 def _say_left(standing: Standing) -> str:
     if standing.is_reached:
         return "The target width is reached."
+    if not standing.left:
+        return "Every question has an answer."
     if standing.left_to_target is None:
-        return f"{format_count(standing.left, 'question')} are open."
-    return f"About {format_count(standing.left_to_target, 'more answer')} until the target width."
+        return f"{format_count(standing.left, 'question')} left."
+    return f"About {format_count(standing.left_to_target, 'more answer')} to reach the target width."
 
 
 def judging_page(site: Site, judge: str | None) -> str:

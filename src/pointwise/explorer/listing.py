@@ -13,10 +13,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ITEM, ITEMS, METRIC, NUMBERS, VERDICT, WEIGHT, Column, Kind, keys, undrawn
+from pointwise.columns import ITEM, METRIC, NUMBERS, VERDICT, Column, Kind, keys, undrawn
 from pointwise.errors import UsageError
 from pointwise.explorer.urls import read_key, write_key
-from pointwise.pages.grids import Grid, Line, Value, head_of, write_cell
+from pointwise.pages.grids import Grid, Line, Value, head_of, says_nothing, write_cell
 from pointwise.text.drawing import Drawing
 
 ROWS = 50  # of a page
@@ -136,7 +136,7 @@ def make_listing(
         sorts: Gives the address of the list sorted in another way; None if it cannot be.
         note: Below the table.
     """
-    shown = [c for c in columns if c.kind is not Kind.END and c.is_drawn and not _says_nothing(c, columns, rows)]
+    shown = [c for c in columns if c.kind is not Kind.END and c.is_drawn and not says_nothing(c, columns, rows)]
     drawing = Drawing(caption, shown, rows)
     heads = [head_of(column, drawing) for column in shown]
     if sorts is not None and order is not None:
@@ -147,14 +147,6 @@ def make_listing(
     known = links or {}
     lines = [Line([_linked(_written(c, row), known.get(c.name), row) for c in shown]) for row in rows]
     return Grid(name, caption, heads, lines, note, is_sortable=False)
-
-
-def _says_nothing(column: Column, columns: Sequence[Column], rows: Sequence[Row]) -> bool:
-    """Tell whether weights are all those that items have which were given none."""
-    if column.name != WEIGHT or column.kind is not Kind.WEIGHT or not rows:
-        return False
-    has_sizes = any(c.name == ITEMS and c.kind is Kind.COUNT for c in columns)
-    return all(row.get(WEIGHT) == (row.get(ITEMS) if has_sizes else 1) for row in rows)
 
 
 def _written(column: Column, row: Row) -> Value:

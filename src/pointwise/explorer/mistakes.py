@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from pointwise.answers.mistake import Mistake, Part
 from pointwise.answers.mistakes import Mistakes
 from pointwise.columns import ITEM
 from pointwise.explorer.records import LETTERS, PART, draw_records, letter, record_columns
-from pointwise.explorer.runs import cluster_link, run_trail, say_cluster
+from pointwise.explorer.runs import cluster_link, run_trail, say_cluster, say_share
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
-from pointwise.inputs.options import MistakeKind
 from pointwise.pages.grids import Grid
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
 
@@ -21,10 +20,10 @@ _SHOWN, _MORE = 20, 200
 
 _KINDS = {
     "both": "All",
-    "over-merge": "Merged wrongly",
-    "under-merge": "Split wrongly",
-    "outside": "Merged with what the truth does not list",
-    "missing": "Missing from the actual clustering",
+    "over-merge": "Wrong merges",
+    "under-merge": "Wrong splits",
+    "outside": "Merges with items outside the truth",
+    "missing": "Missing items",
 }
 
 
@@ -52,8 +51,8 @@ def show_mistakes(visit: Visit) -> Page:
     columns = record_columns(evaluation)
     found = evaluation.mistakes(limit, kind=kind, show=columns)
     content = {
-        "kinds": [(_KINDS.get(k, k), link("run", name, "mistakes", kind=k), k == kind) for k in get_args(MistakeKind)],
-        "rates": [(rate.replace("_", " "), format_metric(value)) for rate, value in found.rates.items()],
+        "kinds": [(_KINDS[k], link("run", name, "mistakes", kind=k), k == kind) for k in _KINDS],
+        "rates": [(_say_rate(rate), format_metric(value)) for rate, value in found.rates.items()],
         "cards": list(_cards(name, found)),
         "rest": list(_rest(found)),
         "more": link("run", name, "mistakes", kind=visit["kind"], all=1) if len(found) == limit == _SHOWN else "",
@@ -78,7 +77,7 @@ def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
             say_cluster(mistake.heading, mistake.side),
             format_metric(mistake.cost),
             f"{100 * mistake.share:.1f}",
-            f"{format_share(mistake.share)} of the {mistake.kind} rate",
+            say_share(mistake),
             cluster_link(name, mistake),
             [_part(name, mistake, rank, part) for rank, part in enumerate(mistake.largest)],
             mistake.parts - len(mistake.largest),
@@ -94,8 +93,12 @@ def _part(name: str, mistake: Mistake, rank: int, part: Part) -> tuple[str, int,
     return letter(rank), min(rank, len(LETTERS) - 1), size, href
 
 
+def _say_rate(rate: str) -> str:
+    return rate.replace("_", "-", 1).replace("_", " ")
+
+
 def _rest(found: Mistakes) -> Iterator[str]:
     for rest in found.rest:
         if rest.count:
-            rate = rest.rate.replace("_", " ")
-            yield f"{rest.count:,} more cost {format_metric(rest.cost)}, {format_share(rest.share)} of the {rate}."
+            share = f"{format_share(rest.share)} of the {_say_rate(rest.rate)}"
+            yield f"{rest.count:,} more cost {format_metric(rest.cost)} together, {share}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pointwise.answers.tables import MetricTable
@@ -16,10 +15,9 @@ from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.grids import Grid
-from pointwise.pages.miniatures import Spark, draw_spark
+from pointwise.pages.miniatures import Trend, draw_trends
 from pointwise.store.history import history
 from pointwise.store.manifest import COMPARISON, ComparisonManifest, read_manifest
-from pointwise.text.values import format_metric
 
 _CREATED, _PROBLEM = "created", "problem"
 
@@ -36,7 +34,7 @@ def show_overview(visit: Visit) -> Page:
     content = {
         "top": str(top),
         "runs": _grid("runs", "Runs", runs, run_rows, "run"),
-        "sparks": list(_sparks(runs, run_rows)),
+        "trends": _draw_trends(runs, run_rows),
         "comparisons": _comparisons(compared),
         "diffs": _grid("diffs", "Diffs", diffs, diff_rows, "diff"),
         "notes": len(read_notes(top)),
@@ -54,20 +52,23 @@ def _grid(name: str, caption: str, table: MetricTable, rows: Sequence[Mapping[st
     whole = [_readable(row) for row in rows if not row[_PROBLEM]]
     if not whole:
         return None
-    columns = [replace(c, is_drawn=c.is_drawn and c.name != _PROBLEM) for c in table.describe()]
+    columns = sorted((c for c in table.describe() if c.name != _PROBLEM), key=_place)
     return make_listing(name, caption, columns, whole, links={noun: lambda row: link(noun, row[noun])})
+
+
+def _place(column: Column) -> int:
+    """Put what it is first, then how good it is, which a narrow window shows too, and when it was stored last."""
+    order = (column.kind is Kind.KEY, column.kind in (Kind.METRIC, Kind.END), column.name != _CREATED)
+    return order.index(True) if any(order) else len(order)
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
     return dict(row) | {_CREATED: str(row[_CREATED] or "")[:16].replace("T", "\u00a0")}
 
 
-def _sparks(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> Sequence[Spark]:
-    """Draw every metric over time, oldest first."""
+def _draw_trends(table: MetricTable, rows: Sequence[Mapping[str, Any]]) -> list[Trend]:
     whole = [row for row in reversed(rows) if not row[_PROBLEM]]
-    names = [column.name for column in table.describe() if column.kind is Kind.METRIC]
-    series = {name: [row[name] for row in whole if row[name] is not None] for name in names}
-    return [draw_spark(name, values, format_metric, noun="runs") for name, values in series.items() if len(values) > 1]
+    return list(draw_trends(table.describe(), whole, key="run", noun="runs, oldest to newest"))
 
 
 def _read_comparison(stored: StoredFolder) -> dict[str, Any]:
@@ -87,7 +88,8 @@ def _comparisons(rows: Sequence[Mapping[str, Any]]) -> Grid | None:
     ]
     if not whole:
         return None
-    columns = [Column("comparison", Kind.KEY), Column(_CREATED), Column("variants"), Column("baseline")]
+    baseline = [Column("baseline")] if any(row["baseline"] for row in whole) else []
+    columns = [Column("comparison", Kind.KEY), Column("variants"), *baseline, Column(_CREATED)]
     links = {"comparison": lambda row: link("compare", row["comparison"])}
     return make_listing("comparisons", "Comparisons", columns, whole, links=links)
 

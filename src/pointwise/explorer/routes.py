@@ -18,8 +18,9 @@ from pointwise.explorer.items import show_elsewhere, show_item, show_items
 from pointwise.explorer.judging import answer_question, decide, show_ahead, show_cases, show_estimates, show_question
 from pointwise.explorer.mistakes import show_mistakes
 from pointwise.explorer.overview import show_overview
+from pointwise.explorer.reports import show_comparison_report, show_diff_report, show_run_report
 from pointwise.explorer.review import note_wrong_truth, show_review
-from pointwise.explorer.runs import show_report, show_run
+from pointwise.explorer.runs import show_run
 from pointwise.explorer.search import show_search
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.slices import show_slices
@@ -61,7 +62,7 @@ ROUTES = (
     Route(("search",), show_search),
     Route(("review",), show_review),
     Route(("run", None), show_run, RUN),
-    Route(("run", None, "report"), show_report, RUN),
+    Route(("run", None, "report"), show_run_report, RUN),
     Route(("run", None, "slices"), show_slices, RUN),
     Route(("run", None, "clusters", None), show_clusters, RUN),
     Route(("run", None, "cluster", None, None), show_cluster, RUN),
@@ -70,10 +71,12 @@ ROUTES = (
     Route(("run", None, "item", None, "elsewhere"), show_elsewhere),
     Route(("run", None, "mistakes"), show_mistakes, RUN),
     Route(("compare", None), show_comparison, COMPARISON),
+    Route(("compare", None, "report"), show_comparison_report, COMPARISON),
     Route(("compare", None, "clusters"), show_changes, COMPARISON),
     Route(("compare", None, "item"), find_compared_item, COMPARISON),
     Route(("compare", None, "item", None), show_compared_item, COMPARISON),
     Route(("diff", None), show_diff, DIFF),
+    Route(("diff", None, "report"), show_diff_report),
     Route(("diff", None, "clusters"), show_fates, DIFF),
     Route(("diff", None, "cluster", None, None), show_changed_cluster, DIFF),
     Route(("diff", None, "item"), find_changed_item, DIFF),

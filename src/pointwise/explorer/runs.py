@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from pointwise.answers.mistake import Mistake
 from pointwise.answers.slices import SIZES
@@ -15,7 +13,7 @@ from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, say_intervals
 from pointwise.pages.sentences import say_balance
-from pointwise.text.values import format_share
+from pointwise.text.values import format_count, format_metric, format_share
 
 MOST_MISTAKES = 5  # on the page of a run
 MOST_SLICINGS = 4  # there
@@ -28,6 +26,18 @@ class Number:
     headline: Headline
     href: str
     leads_to: str
+
+
+@dataclass(frozen=True)
+class MistakeLine:
+    """A mistake in short."""
+
+    heading: str
+    href: str
+    parts: str
+    percent: str
+    cost: str
+    about: str
 
 
 def run_trail(name: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
@@ -48,7 +58,7 @@ def show_run(visit: Visit) -> Page:
         "coverage": list(describe_coverage(evaluation)),
         "mistakes": _mistakes(name, evaluation),
         "slices": list(_slices(name, evaluation)),
-        "by": [(column, link("run", name, "slices", by=column)) for column in sliceable_columns(evaluation)],
+        "by": [(say_column(c), link("run", name, "slices", by=c), False) for c in sliceable_columns(evaluation)],
         "metrics": list(evaluation.metrics),
         "all_mistakes": link("run", name, "mistakes"),
         "report": link("run", name, "report"),
@@ -78,14 +88,30 @@ def sliceable_columns(evaluation: Evaluation) -> list[str]:
     return [*evaluation.evidence.slice_schema, *SIZES]
 
 
-def _mistakes(name: str, evaluation: Evaluation) -> list[tuple[str, str, str]]:
+def say_column(column: str) -> str:
+    """Write a column to slice by; ours without underscores."""
+    return column.replace("_", " ") if column in SIZES else column
+
+
+def _mistakes(name: str, evaluation: Evaluation) -> list[MistakeLine]:
     """Describe the costliest mistakes in words, with the cluster that each is about."""
-    found = evaluation.mistakes(MOST_MISTAKES)
     return [
-        (say_cluster(str(mistake), mistake.side), f"{format_share(mistake.share)} of the {mistake.kind} rate", href)
-        for mistake in found
-        for href in [cluster_link(name, mistake)]
+        MistakeLine(
+            say_cluster(mistake.heading, mistake.side),
+            cluster_link(name, mistake),
+            "; ".join(f"{part.name(mistake.other)}: {format_count(part.items, 'item')}" for part in mistake.largest),
+            f"{100 * mistake.share:.1f}",
+            format_metric(mistake.cost),
+            say_share(mistake),
+        )
+        for mistake in evaluation.mistakes(MOST_MISTAKES)
     ]
+
+
+def say_share(mistake: Mistake) -> str:
+    """Say how much of its rate a mistake makes up."""
+    rate = "under-merge rate" if mistake.is_split else "over-merge rate"
+    return f"{format_share(mistake.share)} of the {rate}"
 
 
 def say_cluster(sentence: str, side: str) -> str:
@@ -103,11 +129,3 @@ def _slices(name: str, evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     for spec in evaluation.options.slices[:MOST_SLICINGS]:
         said = spec if isinstance(spec, str) else ",".join(spec)
         yield said, link("run", name, "slices", by=said)
-
-
-def show_report(visit: Visit) -> Page:
-    """Return the report of a run, one HTML file that can be sent to others."""
-    name, evaluation = visit.parts[0], visit.evaluation()
-    with tempfile.TemporaryDirectory() as folder:
-        text = evaluation.report(Path(folder) / "report.html", title=name).read_text(encoding="utf-8")
-    return Page(name, "", {}, run_trail(name), download=text)

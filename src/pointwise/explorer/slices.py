@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pointwise.answers.slices import SIZES
 from pointwise.explorer.listing import MOST_ROWS, make_listing, say_notes
-from pointwise.explorer.runs import run_trail, sliceable_columns
+from pointwise.explorer.runs import run_trail, say_column, sliceable_columns
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.text.values import format_count
@@ -35,8 +34,8 @@ def show_slices(visit: Visit) -> Page:
     content = {
         "by": by,
         "where": visit["where"],
-        "columns": [(_say(column), link("run", name, "slices", by=column), column == by) for column in columns],
-        "crossed": [(f"{by}, {c}", link("run", name, "slices", by=f"{by},{c}")) for c in columns if _crosses(keys, c)],
+        "columns": [(say_column(column), link("run", name, "slices", by=column), column == by) for column in columns],
+        "crossed": [_cross(name, by, column) for column in columns if _crosses(keys, column)],
         "slices": make_listing(
             "slices",
             table.title,
@@ -47,13 +46,12 @@ def show_slices(visit: Visit) -> Page:
         ),
         "action": link("run", name, "slices"),
     }
-    title = f"Slices by {by}"
+    title = f"Slices by {say_column(by)}"
     return Page(title, "slices.html", content, run_trail(name), table.columns, rows, {"run": name, "by": by}, run=name)
 
 
-def _say(column: str) -> str:
-    """Write a column; ours without underscores."""
-    return column.replace("_", " ") if column in SIZES else column
+def _cross(name: str, by: str, column: str) -> tuple[str, str, bool]:
+    return f"{say_column(by)}, {say_column(column)}", link("run", name, "slices", by=f"{by},{column}"), False
 
 
 def _cut(number: int) -> list[str]:

@@ -21,7 +21,7 @@ _TABS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("Summary", ()),
         ("Clusters", ("clusters",)),
         ("Answer questions", ("judge",)),
-        ("Decide", ("adjudicate",)),
+        ("Disagreements", ("adjudicate",)),
         ("Is it better?", ("estimates",)),
     ),
 }

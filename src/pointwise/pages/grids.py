@@ -13,9 +13,11 @@ from pointwise.columns import (
     EXPERIMENT,
     IDEAL,
     IDEAL_CLUSTERS,
+    ITEMS,
     MOVED,
     PIECES,
     SHARE,
+    WEIGHT,
     Column,
     Kind,
     name_part,
@@ -23,9 +25,9 @@ from pointwise.columns import (
 from pointwise.core.metrics import find_metric
 from pointwise.errors import UnknownMetricError
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import MISSING, format_ends, format_value
+from pointwise.text.values import MISSING, format_ends, format_share, format_value
 
-MOST_TEXT = 80
+MOST_TEXT = 100
 """Longer values are cut: an id or an attribute may be of any length."""
 
 _SHORT, _WIDE, _LONG = 16, 40, 24  # characters of a value in one line, of one that needs room, and of a whole word
@@ -88,6 +90,7 @@ class Value:
     href: str = ""  # what the value is made of
     mark: str = ""  # a letter or a sign before the value, with a style of its own
     tone: str = ""  # which style
+    percent: str = ""  # how long a bar below the value is
 
     @property
     def width(self) -> str:
@@ -128,6 +131,11 @@ def bounded_value(value: Any) -> Value:
     return Value(text[: MOST_TEXT - 1] + "…", text[:MOST_TEXT], f"{len(text):,} characters")
 
 
+def share_bar(share: float) -> Value:
+    """Write a share with a bar below it."""
+    return Value(format_share(share), share, percent=f"{100 * share:.1f}")
+
+
 def write(kind: Kind, value: Any) -> Value:
     """Write a value as tables do."""
     return bounded_value(value) if isinstance(value, str) else Value(format_value(kind, value), _order(value))
@@ -163,7 +171,8 @@ def make_grid(
     name: str, caption: str, drawing: Drawing, *, is_searchable: bool = False, details: Sequence[Any] = ()
 ) -> Grid:
     """Lay rows out as a grid, which has more space than a terminal."""
-    columns = [c for c in drawing.columns if c.kind is not Kind.END and (c.is_drawn or c.kind is not Kind.KEY)]
+    own = [c for c in drawing.columns if c.kind is not Kind.END and (c.is_drawn or c.kind is not Kind.KEY)]
+    columns = [c for c in own if not says_nothing(c, own, drawing.rows)]
     heads = [head_of(column, drawing) for column in columns]
     opened = list(details) or [None] * len(drawing.rows)
     lines = [
@@ -171,6 +180,14 @@ def make_grid(
         for row, detail in zip(drawing.rows, opened, strict=True)
     ]
     return Grid(name, caption, heads, lines, drawing.note, is_searchable)
+
+
+def says_nothing(column: Column, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether weights are all those that items have which were given none."""
+    if column.name != WEIGHT or column.kind is not Kind.WEIGHT or not rows:
+        return False
+    has_sizes = any(c.name == ITEMS and c.kind is Kind.COUNT for c in columns)
+    return all(row.get(WEIGHT) == (row.get(ITEMS) if has_sizes else 1) for row in rows)
 
 
 def write_cell(column: Column, row: Mapping[str, Any]) -> Value:

@@ -37,18 +37,17 @@ def say_balance(values: Mapping[str, float | None]) -> str:
     if min(over, under) == 0:
         return _say_one_sided(over, under)
     if max(over, under) < _SIMILAR * min(over, under):
-        return "Clusters are torn apart about as much as they are mixed up."
-    torn, mixed = "clusters being torn apart", "clusters being mixed up"
-    more, less = (torn, mixed) if under > over else (mixed, torn)
-    return f"{more.capitalize()} costs {max(over, under) / min(over, under):,.1f} times as much as {less}."
+        return "Wrong splits cost about as much as wrong merges."
+    more, less = ("splits", "merges") if under > over else ("merges", "splits")
+    return f"Wrong {more} cost {max(over, under) / min(over, under):,.1f} times as much as wrong {less}."
 
 
 def _say_one_sided(over: float, under: float) -> str:
     if over == under:
         return "The two clusterings are the same on the common items."
     if over == 0:
-        return "All that is wrong is clusters torn apart: nothing was merged that the truth keeps apart."
-    return "All that is wrong is clusters mixed up: nothing was torn apart that belongs together."
+        return "All mistakes are wrong splits: nothing was merged that the truth keeps apart."
+    return "All mistakes are wrong merges: nothing was split that belongs together."
 
 
 _SIMILAR = 1.25

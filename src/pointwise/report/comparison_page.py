@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pointwise import charts
 from pointwise.answers.breakdown import break_down
-from pointwise.answers.tables import MetricTable
 from pointwise.columns import (
     BASELINE,
-    BASELINE_VALUE,
-    DELTA,
-    DOWN_CLUSTERS,
     EXPERIMENT,
-    EXPERIMENT_VALUE,
-    HIGH,
     IDEAL,
-    IDEAL_CLUSTERS,
     ITEM_SHARES,
-    ITEMS,
-    LOW,
-    METRIC,
-    P_ADJUSTED,
-    P_VALUE,
-    SHARE,
-    UP_CLUSTERS,
-    VERDICT,
+    VARIANT,
     WEIGHT,
     WEIGHT_SHARES,
-    Kind,
 )
 from pointwise.core.metrics import Metric
 from pointwise.errors import PointwiseError
@@ -43,25 +28,20 @@ from pointwise.pages.details import (
     item_heads,
 )
 from pointwise.pages.facts import describe_coverage, describe_inputs
-from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, define, head_of, make_grid, write
+from pointwise.pages.grids import Grid, bounded_value, make_grid
+from pointwise.pages.miniatures import Trend, draw_trends
 from pointwise.pages.sentences import without_parameters
+from pointwise.pages.verdicts import MetricVerdict, describe_verdict, summarise, tabulate_changes
 from pointwise.report.evaluation_page import (
-    MOST_SLICES,
     SliceSection,
     slice_specs,
 )
 from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
-    NOTHING,
     format_confidence,
     format_count,
-    format_interval,
-    format_share,
-    format_value,
-    name_interval,
 )
-from pointwise.uncertainty.verdict import BETTER, NOT_CLEAR, SAME, TOO_FEW, WORSE
 
 if TYPE_CHECKING:
     from pointwise.comparison.comparison import Comparison
@@ -73,17 +53,6 @@ MOST_MOVED = 100
 _FEW = 2
 _MOST_ON_MAP = 20  # every pair of variants is measured
 _SHORT = 12
-
-
-@dataclass(frozen=True)
-class MetricVerdict:
-    """What a comparison says about one metric."""
-
-    metric: str
-    word: str  # as `judge` says
-    delta: str
-    interval: str
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -100,7 +69,8 @@ class ComparisonPage:
     verdicts: list[MetricVerdict]
     overall: Grid
     differences: Grid | None
-    pictures: list[Picture]
+    trends: list[Trend]
+    map: Picture | None
     inputs: list[tuple[str, str]]
     coverage: list[tuple[str, str]]
     changes: Grid
@@ -118,19 +88,20 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
     experiment = [name for name in comparison.variants if name != baseline][-1]
     pair = {EXPERIMENT: experiment, BASELINE: baseline}
     rows = comparison.deltas(**pair).to_dicts()
-    verdicts = [_verdict(row, pair, comparison.confidence) for row in rows]
+    verdicts = [describe_verdict(row, pair, comparison.confidence) for row in rows]
     return ComparisonPage(
         title=title or f"Is {bounded_value(experiment).text} better than {bounded_value(baseline).text}?",
         experiment=bounded_value(experiment).text,
         baseline=bounded_value(baseline).text,
         level=format_confidence(1 - comparison.confidence),
         warnings=list(_warnings(comparison, pair)),
-        summary=_summary(verdicts, experiment, baseline),
+        summary=summarise(verdicts, experiment, baseline),
         basis=_basis(comparison, experiment),
         verdicts=verdicts,
         overall=_overall(comparison),
         differences=_differences(comparison, baseline) if len(comparison.variants) > _FEW else None,
-        pictures=[draw_chart(chart, numbers) for chart in _variant_charts(comparison)],
+        trends=list(_trends(comparison)),
+        map=_map(comparison, numbers),
         inputs=list(describe_inputs(comparison[experiment])),
         coverage=list(describe_coverage(comparison[experiment])),
         changes=_changes(comparison, pair),
@@ -142,13 +113,17 @@ def describe_comparison(comparison: Comparison, *, title: str | None = None) -> 
     )
 
 
-def _variant_charts(comparison: Comparison) -> Iterator[Any]:
-    """Draw how several variants relate to each other; for two, the verdicts suffice."""
-    number = len(comparison.variants)
-    if number > _FEW:
-        yield charts.history(comparison)
-    if _FEW < number <= _MOST_ON_MAP:
-        yield charts.distance_map(comparison)
+def _trends(comparison: Comparison) -> Iterator[Trend]:
+    """Draw the metrics of several variants in their order; for two, the verdicts suffice."""
+    table = comparison.by_variant()
+    if len(comparison.variants) > _FEW:
+        yield from draw_trends(table.describe(), table.to_dicts(), key=VARIANT, noun="variants, in their order")
+
+
+def _map(comparison: Comparison, numbers: Iterator[int]) -> Picture | None:
+    """Draw how far several variants are apart."""
+    is_drawn = _FEW < len(comparison.variants) <= _MOST_ON_MAP
+    return draw_chart(charts.distance_map(comparison), numbers) if is_drawn else None
 
 
 def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
@@ -161,52 +136,6 @@ def _warnings(comparison: Comparison, pair: Mapping[str, str]) -> Iterator[str]:
         yield f"{' and '.join(names)}: {warning}"
 
 
-def _verdict(row: Mapping[str, Any], pair: Mapping[str, str], confidence: float) -> MetricVerdict:
-    metric, low, high = row[METRIC], row.get(DELTA + LOW), row.get(DELTA + HIGH)
-    word = row.get(VERDICT, NOT_CLEAR)
-    before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
-    ends = format_interval(Kind.DELTA, low, high)
-    interval = f"{name_interval(confidence)} {ends}" if ends else ""
-    p, up, down = row.get(P_VALUE), row[UP_CLUSTERS], row[DOWN_CLUSTERS]
-    changed = f" {up:,} ideal clusters went up, {down:,} down." if up or down else " No ideal cluster changed."
-    chance = "" if p is None or word == TOO_FEW else _say_chance(p)
-    one, other = (bounded_value(pair[side]).text for side in (EXPERIMENT, BASELINE))
-    sentence = f"{one} has {after}, {other} has {before}.{changed}{chance}"
-    return MetricVerdict(metric, word, format_value(Kind.DELTA, row[DELTA]), interval, sentence)
-
-
-def _say_chance(p: float) -> str:
-    return (
-        " If both were equally good on the whole population, a difference at least this large would appear in "
-        f"{_often(p)} of samples."
-    )
-
-
-def _often(p: float) -> str:
-    return "under 0.1%" if p < 0.001 else format_share(p)  # noqa: PLR2004
-
-
-def _summary(verdicts: Sequence[MetricVerdict], experiment: str, baseline: str) -> str:
-    """Say in a sentence or two on which metrics the experiment is better, worse or not clearly different."""
-    names = {
-        word: _listed([verdict.metric.replace("_", " ") for verdict in verdicts if verdict.word == word])
-        for word in (BETTER, WORSE, NOT_CLEAR, TOO_FEW, SAME)
-    }
-    one, other = bounded_value(experiment).text, bounded_value(baseline).text
-    said = []
-    if names[BETTER]:
-        said.append(f"{one} is clearly better than {other} on {names['better']}.")
-    if names[WORSE]:
-        said.append(f"{one} is clearly worse than {other} on {names['worse']}.")
-    if names[NOT_CLEAR]:
-        said.append(f"On {names[NOT_CLEAR]} there is no clear difference between {one} and {other}.")
-    if names[TOO_FEW]:
-        said.append(f"On {names[TOO_FEW]} too few clusters changed to tell.")
-    if names[SAME]:
-        said.append(f"On {names[SAME]} nothing changed.")
-    return " ".join(said)
-
-
 def _basis(comparison: Comparison, experiment: str) -> str:
     """Say what the values describe, and under which assumption the intervals hold."""
     overall, sample = comparison[experiment].overall, comparison.sample
@@ -215,10 +144,6 @@ def _basis(comparison: Comparison, experiment: str) -> str:
     if not overall.has_intervals:
         return "The truth is complete, so every difference is real." if sample.is_complete else ""
     return f"The intervals take the truth as ideal clusters that were drawn uniformly from all{overall.exception}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def _overall(comparison: Comparison) -> Grid:
@@ -237,41 +162,7 @@ def _differences(comparison: Comparison, baseline: str) -> Grid:
     """Show all variants against one, a row each."""
     table = comparison.deltas(baseline=baseline)
     caption = f"All variants against {bounded_value(baseline).text}"
-    return _pivot("differences", caption, table, [EXPERIMENT], comparison.metrics)
-
-
-def _pivot(name: str, caption: str, table: MetricTable, keys: Sequence[str], metrics: Sequence[Metric]) -> Grid:
-    """Put the differences of all metrics of a slice or a variant into one row."""
-    grouped: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
-    for row in table:
-        grouped.setdefault(tuple(row[key] for key in keys), {})[row[METRIC]] = row
-    found = sorted(grouped.values(), key=lambda rows: -max(row[SHARE] or 0.0 for row in rows.values()))
-    firsts = [next(iter(rows.values())) for rows in found]
-    columns = [c for c in table.describe() if c.name in (*keys, ITEMS, SHARE, IDEAL_CLUSTERS)]
-    heads = [head_of(column, Drawing("", columns, firsts)) for column in columns]
-    heads += [Head(f"change of {m.name.replace('_', ' ')}", define(m.name), is_number=True) for m in metrics]
-    lines = [
-        Line([*(write(c.kind, first[c.name]) for c in columns), *(_change(rows.get(m.name)) for m in metrics)])
-        for rows, first in zip(found[:MOST_SLICES], firsts, strict=False)
-    ]
-    note = f"{len(lines)} of {len(found):,} rows, the heaviest first." if len(found) > len(lines) else ""
-    return Grid(name, caption, heads, lines, note, is_searchable=len(found) > _SHORT)
-
-
-def _change(row: Mapping[str, Any] | None) -> Value:
-    if row is None or row[DELTA] is None:
-        return Value(NOTHING)
-    low, high, word = row.get(DELTA + LOW), row.get(DELTA + HIGH), row.get(VERDICT, NOT_CLEAR)
-    before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
-    tip, moved = f"{before} before, {after} after", f"{row[UP_CLUSTERS]:,} up, {row[DOWN_CLUSTERS]:,} down"
-    if row.get(P_VALUE) is not None:
-        tip += f"; p-value {row[P_VALUE]:.2g}, adjusted for the number of tests {row[P_ADJUSTED]:.2g}"
-    if word == TOO_FEW:
-        tip += "; too few clusters changed to tell, and the interval is rough"
-    ends = format_interval(Kind.DELTA, low, high)
-    interval = f"roughly {ends}" if ends and word == TOO_FEW else ends
-    value, beside = write(Kind.DELTA, row[DELTA]), "\n".join(text for text in (interval, moved) if text)
-    return replace(value, aside=beside, full=tip, verdict=word if word in (BETTER, WORSE) else "")
+    return tabulate_changes("differences", caption, table, [EXPERIMENT], comparison.metrics)
 
 
 def _changes(comparison: Comparison, pair: Mapping[str, str]) -> Grid:
@@ -336,7 +227,7 @@ def _slices(comparison: Comparison, pair: Mapping[str, str], numbers: Iterator[i
         except PointwiseError:
             continue  # a stored run may lack the column
         name = bounded_value(", ".join(table.drawn_keys)).text
-        grid = _pivot(f"slices-{number}", f"Slices by {name}", table, table.drawn_keys, comparison.metrics)
+        grid = tabulate_changes(f"slices-{number}", f"Slices by {name}", table, table.drawn_keys, comparison.metrics)
         pictures = [
             draw_chart(charts.deltas(comparison, table, metric=m.name), numbers) for m in comparison.metrics[:_FEW]
         ]

@@ -13,9 +13,9 @@ from pointwise.inputs.composite import id_columns
 from pointwise.pages.details import RecordsDetail
 from pointwise.pages.excerpts import hold
 from pointwise.pages.facts import Headline, name_source, say_unassigned
-from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
+from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, share_bar, write
+from pointwise.pages.impact import impact_headlines, judged_headlines, say_bounds, summarise_diff
 from pointwise.report.evaluation_page import (
-    MOST_BARS,
     MOST_SLICES,
     MOST_SLICINGS,
     SliceSection,
@@ -24,10 +24,7 @@ from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
 from pointwise.text.values import (
     format_count,
-    format_difference,
-    format_interval,
     format_metric,
-    format_share,
     format_weight,
     name_interval,
 )
@@ -38,16 +35,6 @@ if TYPE_CHECKING:
     from pointwise.diffs.estimation import Estimates
 
 MOST_CHANGES = 20
-
-_LEADING = {
-    "precision": "Of the weight in an average item's cluster, so much belongs there",
-    "delta_precision": "Precision of the experiment minus precision of the baseline",
-}
-_SENTENCES = {
-    "split_rate": "Of the weight in an average item's baseline cluster, {share} is no longer with it.",
-    "merge_rate": "Of the weight in an average item's experiment cluster, {share} was not with it before.",
-    "jaccard_distance": "Of what an average item's two clusters hold, {share} changed.",
-}
 
 
 @dataclass(frozen=True)
@@ -63,7 +50,6 @@ class DiffPage:
     estimates_picture: Picture | None
     estimates_note: str
     changes_note: str
-    changes_picture: Picture | None
     changes: list[tuple[str, Grid]]
     lineage: Grid
     slices: list[SliceSection]
@@ -79,15 +65,14 @@ def describe_diff(diff: Diff, estimates: Estimates | None, *, title: str | None 
     rows = _estimate_rows(estimates)
     return DiffPage(
         title=title or ("How precise is this clustering?" if diff.is_singletons else "What changed, and is it better?"),
-        summary=_summarise(diff, estimates),
+        summary=summarise_diff(diff, estimates),
         warnings=list(estimates.problems) if estimates is not None else [],
-        headlines=[*_judged_headlines(estimates), *_headlines(diff)],
-        bounds=_say_bounds(diff),
+        headlines=[*judged_headlines(estimates), *impact_headlines(diff)],
+        bounds=say_bounds(diff),
         estimates=_estimate_grid(estimates, rows) if estimates is not None else None,
         estimates_picture=_draw_estimates(estimates, rows, numbers),
         estimates_note=_say_estimates(estimates),
         changes_note=_say_changes(changes),
-        changes_picture=draw_chart(charts.changes(changes, MOST_BARS), numbers) if changes else None,
         changes=list(_change_grids(changes)),
         lineage=_lineage(diff),
         slices=list(_slices(diff)),
@@ -99,57 +84,6 @@ def describe_diff(diff: Diff, estimates: Estimates | None, *, title: str | None 
 
 def _estimate_rows(estimates: Estimates | None) -> list[dict[str, Any]]:
     return [] if estimates is None else [row for row in estimates.to_dicts() if row["slice"] == "overall"]
-
-
-def _summarise(diff: Diff, estimates: Estimates | None) -> str:
-    """Say in a sentence or two what matters most."""
-    overall = diff.overall
-    share = format_share(overall.affected_weight / overall.weight)
-    items = f"{overall.affected_items:,} of {format_count(overall.items, 'item')}"
-    changed = "" if diff.is_singletons else f"{items} are affected, {share} of the weight. "
-    return changed + _say_verdict(diff, estimates)
-
-
-def _say_verdict(diff: Diff, estimates: Estimates | None) -> str:
-    metric = "precision" if diff.is_singletons else "delta_precision"
-    if estimates is None or estimates[metric].value is None:
-        what = "How precise it is" if diff.is_singletons else "Whether that is better"
-        return f"{what}, people's answers will tell: there are too few yet."
-    known = estimates[metric]
-    value, low, high = (end or 0.0 for end in (known.value, known.low, known.high))
-    ends = f"{name_interval(estimates.confidence)} {format_interval(Kind.METRIC, low, high)}"
-    answers = format_count(known.questions, "answer")
-    if diff.is_singletons:
-        return f"By {answers}, its precision is {format_metric(value)} ({ends})."
-    verdict = "better" if low > 0 else "worse" if high < 0 else "neither clearly better nor clearly worse"
-    return f"By {answers}, the experiment is {verdict}: precision changed by {format_difference(value)} ({ends})."
-
-
-def _headlines(diff: Diff) -> list[Headline]:
-    found = []
-    for metric, sentence in _SENTENCES.items():
-        value = diff.overall.values[metric]
-        found.append(Headline(metric, format_metric(value), "", sentence.format(share=format_share(value))))
-    return found
-
-
-def _judged_headlines(estimates: Estimates | None) -> Iterator[Headline]:
-    if estimates is None:
-        return
-    for one in (estimates.overall[name] for name in _LEADING if name in estimates.overall):
-        if one.value is not None:
-            told = format_metric(one.value) if one.metric == "precision" else format_difference(one.value)
-            ends = f"{name_interval(estimates.confidence)} {format_interval(Kind.METRIC, one.low, one.high)}"
-            sentence = f"{_LEADING[one.metric]}, by {format_count(one.questions, 'answer')}."
-            yield Headline(one.metric, told, ends, sentence)
-
-
-def _say_bounds(diff: Diff) -> str:
-    known = "; ".join(
-        f"{name.replace('_', ' ')} lies between {format_metric(low)} and {format_metric(high)}"
-        for name, (low, high) in diff.overall.bounds.items()
-    )
-    return f"Whatever judges say, {known}."
 
 
 def _estimate_grid(estimates: Estimates, rows: list[dict[str, Any]]) -> Grid:
@@ -229,7 +163,7 @@ def _change_line(change: Change) -> Line:
     values = [
         Value(told),
         Value(format_metric(change.cost), change.cost),
-        Value(format_share(change.share), change.share),
+        share_bar(change.share),
     ]
     return Line(values, _records(change))
 

@@ -26,14 +26,11 @@ from pointwise.pages.details import (
 )
 from pointwise.pages.excerpts import costly_clusters, hold
 from pointwise.pages.facts import Headline, describe_coverage, describe_inputs, headlines, name_run, say_intervals
-from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, write
+from pointwise.pages.grids import Grid, Head, Line, Value, bounded_value, make_grid, share_bar, write
 from pointwise.pages.sentences import say_balance, without_parameters
 from pointwise.report.pictures import Picture, count_pictures, draw_chart
 from pointwise.text.drawing import Drawing
-from pointwise.text.values import (
-    format_metric,
-    format_share,
-)
+from pointwise.text.values import format_metric
 
 if TYPE_CHECKING:
     from pointwise.evaluation import Evaluation
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 MOST_SLICES = 100  # rows of one table
 MOST_SLICINGS = 12
 MOST_MISTAKES = 20
-MOST_BARS = 10  # of one picture
 
 _NAMED = 5  # bubbles of one picture
 
@@ -71,7 +67,6 @@ class EvaluationPage:
     coverage: list[tuple[str, str]]
     coverage_picture: Picture
     mistakes: list[tuple[str, Grid]]
-    mistakes_picture: Picture | None
     mistakes_note: str
     slices: list[SliceSection]
     pictures: list[Picture]
@@ -94,9 +89,6 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
         coverage=list(describe_coverage(evaluation)),
         coverage_picture=draw_chart(charts.coverage(evaluation), numbers),
         mistakes=_mistake_grids(mistakes),
-        mistakes_picture=draw_chart(charts.mistakes(evaluation, MOST_BARS, found=mistakes), numbers)
-        if mistakes
-        else None,
         mistakes_note=_rest_in_words(mistakes),
         slices=list(_slices(evaluation, numbers)),
         pictures=[
@@ -109,7 +101,7 @@ def describe_evaluation(evaluation: Evaluation, *, title: str | None = None) -> 
 
 
 def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
-    kinds = {"under_merge_rate": "Torn apart", "over_merge_rate": "Mixed up"}
+    kinds = {"under_merge_rate": "Wrong splits", "over_merge_rate": "Wrong merges"}
     found = []
     for rate, heading in kinds.items():
         rows = [m for m in mistakes if (m.kind == "under-merge") == (rate == "under_merge_rate")]
@@ -120,7 +112,7 @@ def _mistake_grids(mistakes: Mistakes) -> list[tuple[str, Grid]]:
         ]
         values = [
             Line(
-                [Value(_sentence(m)), Value(format_metric(m.cost), m.cost), Value(format_share(m.share), m.share)],
+                [Value(_sentence(m)), Value(format_metric(m.cost), m.cost), share_bar(m.share)],
                 _records(m, mistakes.shown),
             )
             for m in rows

@@ -2,7 +2,8 @@
 // Keys: everything here can be done with links and forms too.
 
 function rows() {
-  return Array.from(document.querySelectorAll(".listing tbody th a, .mistakes a"));
+  const found = document.querySelectorAll(".listing tbody th a, .mistakes .what a");
+  return Array.from(found).filter((link) => link.checkVisibility());
 }
 
 function step(by) {
