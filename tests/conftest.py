@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, start_engine, start_spark
 
 for name, number in {
@@ -145,6 +146,15 @@ def pytest_collection_finish() -> None:
     """Leave modules and collected tests out of every search for garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _metrics_of_others() -> Iterator[None]:
+    """Forget the metrics that a test registers, so that those after it find the table as it was."""
+    before = dict(METRICS)
+    yield
+    METRICS.clear()
+    METRICS.update(before)
 
 
 @pytest.fixture

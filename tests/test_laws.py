@@ -144,12 +144,11 @@ def law_5_parts_recombine_to_the_whole(rows, overall):
 @given(case=cases(WHOLE, same_items=True))
 @pytest.mark.parametrize("name", PER_ITEM)
 def test_law_1_formulas_are_exact_in_fractions(name, case):
-    metric = METRICS[name]
+    values = oracle.item_values(name, case.ideal, case.actual, case.fractions)
     for item, matrix in oracle.matrices(case.ideal, case.actual, case.fractions).items():
         total = oracle.everything(matrix)
         confusion = Confusion(matrix.tp, matrix.tp + matrix.fn, matrix.tp + matrix.fp, total, matrix.tn)
-        value = metric.formula(confusion)
-        expected = oracle.item_values(name, case.ideal, case.actual, case.fractions)[item]
+        value, expected = METRICS[name].formula(confusion), values[item]
         if expected is None:
             assert math.isnan(value)
         elif isinstance(value, Fraction):

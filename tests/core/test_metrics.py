@@ -20,8 +20,7 @@ def dice():
     def dice(c):
         return c.ratio(2 * c.tp, c.ideal + c.actual)
 
-    yield dice
-    del METRICS["dice"]
+    return dice
 
 
 @pytest.mark.parametrize("row", METRICS.values(), ids=METRICS)
@@ -50,14 +49,11 @@ def test_own_metric_may_be_undefined_and_take_roots(engine):
         """Take a root."""
         return c.sqrt(c.ratio(c.tn, c.tn + c.fp)) + 0 * c.minimum(c.tp, c.fp)
 
-    try:
-        evaluation = pw.evaluate(**CLUSTERS, metrics="odd", engine=engine)
-        assert METRICS["odd"].summary == "Take a root."
-        assert evaluation.overall["odd"] > 0
-        with pytest.raises(errors.UsageError, match="has no direction"):
-            evaluation.by_ideal_cluster().worst("odd")
-    finally:
-        del METRICS["odd"]
+    evaluation = pw.evaluate(**CLUSTERS, metrics="odd", engine=engine)
+    assert METRICS["odd"].summary == "Take a root."
+    assert evaluation.overall["odd"] > 0
+    with pytest.raises(errors.UsageError, match="has no direction"):
+        evaluation.by_ideal_cluster().worst("odd")
 
 
 def test_own_metric_needs_a_free_name():
