@@ -13,7 +13,8 @@ from selenium.webdriver.common.keys import Keys as Press
 
 import pointwise as pw
 from browser import Browser, open_browser
-from pointwise.diffs.questions import find_questions
+from pointwise.diffs.questions import find_questions, read_questions
+from pointwise.diffs.sitting import sit_down
 from pointwise.explorer.urls import link
 from pointwise.text.values import format_metric
 from visiting import serving
@@ -45,11 +46,22 @@ def stored(data: pw.datasets.PatentsView, evaluation: pw.Evaluation, tmp_path_fa
     diff = pw.diff(baseline=both["2021-12-30"], experiment=both[RUN], attributes=data.attributes)
     diff.save(folder / "changed")
     diff.questions(30, seed=5).save(find_questions(folder / "changed"))
+    disagree(folder / "changed")
+    diff.save(folder / "unasked")
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "run.json").write_text("{")
     ideal = {f"{EVIL} {n}": EVIL for n in range(3)}
     known = pa.table({"item": list(ideal), EVIL: [EVIL] * 3})
     actual = {item: f"{EVIL} {n // 2}" for n, item in enumerate(ideal)}
     pw.evaluate(ideal=ideal, actual=actual, attributes=known, slices=[EVIL]).save(folder / "hostile")
     return folder
+
+
+def disagree(folder: Path) -> None:
+    """Let two judges answer a question differently."""
+    question = read_questions(find_questions(folder))[0].number
+    sit_down(folder, "ann").answer(question, "yes", ms=1_000, note="", times=0)
+    sit_down(folder, "ben").answer(question, "no", ms=1_000, note="", times=0)
 
 
 @pytest.fixture(scope="module")
@@ -151,34 +163,101 @@ PAGES = {
     "run": link("run", RUN),
     "mistakes": link("run", RUN, "mistakes"),
     "slices": link("run", RUN, "slices", by="country"),
-    "clusters": link("run", RUN, "clusters", "actual"),
-    "cluster": link("run", RUN, "cluster", "ideal", "inventor-065"),
+    "ideal clusters": link("run", RUN, "clusters", "ideal"),
+    "actual clusters": link("run", RUN, "clusters", "actual"),
+    "ideal cluster": link("run", RUN, "cluster", "ideal", "inventor-065"),
+    "actual cluster": link("run", RUN, "cluster", "actual", "10"),
     "items": link("run", RUN, "items", where="recall < 0.5"),
     "item": link("run", RUN, "item", "US10383030-1"),
     "search": link("search", q="inventor-06", run=RUN),
-    "missing": link("run", RUN, "item", "nothing"),
+    "nothing found": link("search", q="zzz", run=RUN),
+    "review": link("review"),
     "comparison": link("compare", "compared"),
     "changes": link("compare", "compared", "clusters"),
     "sides": link("compare", "compared", "item", "US10383030-1"),
     "diff": link("diff", "changed"),
     "fates": link("diff", "changed", "clusters", fate="merged"),
     "changed item": link("diff", "changed", "item", "US10383030-1"),
+    "changed cluster": link("diff", "changed", "cluster", "baseline", "76"),
+    "who judges": link("diff", "changed", "judge"),
     "judge": link("diff", "changed", "judge", judge="eve"),
-    "adjudicate": link("diff", "changed", "adjudicate"),
+    "adjudicate": link("diff", "changed", "adjudicate", judge="eve"),
     "estimates": link("diff", "changed", "estimates"),
+    "unasked": link("diff", "unasked"),
 }
+REFUSED = {
+    "missing item": link("run", RUN, "item", "nothing"),
+    "missing page": link("nothing"),
+    "bad condition": link("run", RUN, "items", where="recall <"),
+    "no questions": link("diff", "unasked", "judge"),
+    "damaged": link("run", "damaged"),
+}
+
+
+def look_at(browser: Browser, page: str) -> None:
+    """Open a page in both schemes and at three widths, and ask whether anything stands in the way of people."""
+    for scheme in ("dark", "light"):
+        browser.open(page, scheme=scheme)
+        browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")  # the help, too
+        for width in (400, 2000, 1280):
+            browser.resize(width)
+            assert browser.overflow() <= 0
+            assert browser.overlaps() == []
+        assert browser.violations() == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_fits_every_width_and_stands_in_nobodys_way(browser: Browser, base: str, name: str):
-    browser.open(base + PAGES[name], scheme="dark")
-    for width in (400, 2000, 1280):
-        browser.resize(width)
-        assert browser.overflow() <= 0
-        assert browser.overlaps() == []
-    refusals = [message for message in browser.messages() if "404" not in message or name != "missing"]
-    assert refusals == []
-    assert browser.violations() == []
+    look_at(browser, base + PAGES[name])
+    assert browser.messages() == []
+    assert {re.match(r"\w+://([^/]*)", url)[1] for url in browser.requests() if url.startswith("http")} == {  # type: ignore[index]
+        base.removeprefix("http://")
+    }
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_there_is_said_as_well(browser: Browser, base: str, name: str):
+    look_at(browser, base + REFUSED[name])
+    assert browser.find("h1").text in ("Not found", "This did not work")
+    assert all("Failed to load resource" in message for message in browser.messages())
+
+
+def test_an_empty_folder_says_how_to_fill_it(browser: Browser, tmp_path: Path):
+    with serving(tmp_path) as entrance:
+        look_at(browser, entrance)
+        assert "pointwise evaluate" in browser.find("main").text
+        assert browser.messages() == []
+
+
+def test_every_key_of_a_judge_does_what_it_says(browser: Browser, base: str, stored: Path):
+    def asked() -> str:
+        return browser.find('[name="question"]').get_attribute("value")
+
+    def press(key: str) -> None:
+        before = asked()
+        browser.find("body").send_keys(key)
+        browser.wait(lambda: asked() != before)
+
+    browser.open(base + link("diff", "changed", "judge", judge="kim"))
+    for key in "ynufs":
+        press(key)
+    browser.find("body").send_keys("c")
+    browser.wait(lambda: "Also grouped with the left one" in browser.find("main").text)
+    press("z")
+    path = find_questions(stored / "changed") / "judgements" / "kim.jsonl"
+    answers = [json.loads(line)["answer"] for line in path.read_text().splitlines()]
+    assert answers == ["yes", "no", "unsure", "flag", None]
+    assert browser.messages() == []
+
+
+@pytest.mark.parametrize("address_of", [("run", RUN), ("compare", "compared"), ("diff", "changed")])
+def test_every_summary_links_to_its_report(browser: Browser, base: str, address_of: tuple[str, str]):
+    browser.open(base + link(*address_of))
+    href = browser.find('a[href$="/report"]').get_attribute("href")
+    fetch = "const r = new XMLHttpRequest(); r.open('GET', arguments[0], false); r.send(); return r.responseText"
+    text = browser.run(fetch, href)
+    assert "pointwise report" in text
+    assert "pointwise explore" in text
 
 
 def test_hostile_ids_and_attributes_are_read_and_never_obeyed(browser: Browser, base: str):
