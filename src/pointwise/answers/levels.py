@@ -44,7 +44,7 @@ from pointwise.core.evidence import Evidence
 from pointwise.core.lifting import columns_of, find_averages, sum_measured, sum_up
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import from_rows
+from pointwise.engines.queries import from_rows, holding
 from pointwise.engines.turns import later
 from pointwise.errors import UsageError
 from pointwise.inputs.options import CONFIDENCE
@@ -94,7 +94,7 @@ def _overall_intervals(
     engine, rows = evidence.engine, evidence.sample.expand(evidence.cells)
     sums = engine.plan(sum_measured, rows, by=(IDEAL,), metrics=tuple(metrics))
     total, sample = evidence.estimated_weight, evidence.sample
-    varied = engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole))
+    varied = engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole, plan=engine.plan))
     lifted = lift_collected(varied, (), metrics=metrics, total_weight=total, sample=sample, confidence=confidence)
     return read_intervals(lifted.to_pylist()[0], metrics, confidence=confidence, sample=sample)
 
@@ -211,8 +211,8 @@ def _estimate_slicing(
     if confidence is None:
         return evidence.estimate(rows, names, metrics)
     sample, engine = evidence.sample, evidence.engine
-    sums = engine.checkpoint(sum_up(sample.expand(rows), (*names, IDEAL), metrics))
-    varied = vary_sums(sums, names, metrics, sample=sample)
+    sums = holding(engine)(sum_up, sample.expand(rows), by=(*names, IDEAL), metrics=tuple(metrics))
+    varied = vary_sums(sums, names, metrics, sample=sample, plan=engine.plan)
     of: dict[str, Any] = {
         "metrics": metrics,
         "total_weight": evidence.estimated_weight,

@@ -179,7 +179,9 @@ class Comparison:
     def _by_variant(self) -> MetricTable:
         has_intervals = self._shows_intervals
         lifted = lift_collected(
-            self.engine.collect(vary_sums(self._sums, (VARIANT,), self.metrics, sample=self.sample)),
+            self.engine.collect(
+                vary_sums(self._sums, (VARIANT,), self.metrics, sample=self.sample, plan=self.engine.plan)
+            ),
             (VARIANT,),
             metrics=self.metrics,
             total_weight=1.0,

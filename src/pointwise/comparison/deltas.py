@@ -48,12 +48,12 @@ from pointwise.columns import (
     with_ends,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import add_up, average, defined_weight, of_means, sum_columns, sum_up
-from pointwise.core.measurement import item_metrics, measure
+from pointwise.core.lifting import add_up, average, defined_weight, of_means, sum_columns, sum_measured
+from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric, find_metric
 from pointwise.core.sample import EXPANSION, Sample
 from pointwise.engines.base import Engine
-from pointwise.engines.queries import from_rows, only_row
+from pointwise.engines.queries import from_rows, holding, only_row
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.bootstrap import RESAMPLES, average_draws, check_number, resample, shrinkage
 from pointwise.uncertainty.ends import ERROR, FREEDOM, REACH
@@ -120,7 +120,7 @@ def stack_sums(
     engine = next(iter(variants.values())).engine
     columns = (*by, IDEAL, ITEMS, WEIGHT, TP, FP, FN, TN, IDEAL_WEIGHT, ACTUAL_WEIGHT)
     parts = [e.sample.expand(rows_of(e)).select(nw.lit(name).alias(VARIANT), *columns) for name, e in variants.items()]
-    return engine.checkpoint(sum_up(measure(nw.concat(parts), metrics), (VARIANT, *by, IDEAL), metrics))
+    return holding(engine)(sum_measured, nw.concat(parts), by=(VARIANT, *by, IDEAL), metrics=tuple(metrics))
 
 
 def find_deltas(
@@ -242,10 +242,15 @@ def pair_influences(
     sums: nw.LazyFrame, by: Sequence[str], pairs: Sequence[VariantPair], *, metrics: Sequence[Metric], engine: Engine
 ) -> nw.LazyFrame:
     """Subtract the baseline's influence of every ideal cluster from the experiment's, and add its direction."""
-    names = [m.name for m in metrics]
     sides = [(p.experiment, n, 1.0) for n, p in enumerate(pairs)] + [(p.baseline, n, -1.0) for n, p in enumerate(pairs)]
     table = pa.table(dict(zip((VARIANT, _PAIR, _SIGN), map(list, zip(*sides, strict=True)), strict=True)))
-    signs = from_rows(table, engine)
+    return engine.plan(_pair_influences, sums, from_rows(table, engine), by=tuple(by), metrics=tuple(metrics))
+
+
+def _pair_influences(
+    sums: nw.LazyFrame, signs: nw.LazyFrame, *, by: Sequence[str], metrics: Sequence[Metric]
+) -> nw.LazyFrame:
+    names = [m.name for m in metrics]
     influences = _with_own_values(find_influences(sums, (VARIANT, *by), metrics), metrics)
     influences = influences.join(signs, on=VARIANT, how="inner")
     signed = [(nw.col(n + end) * nw.col(_SIGN)).alias(n + end) for n in names for end in (INFLUENCE, _OWN)]

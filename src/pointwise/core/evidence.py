@@ -152,15 +152,16 @@ class Evidence:
 
     def measured(self, metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Return the cells with one column per metric."""
-        return measure(self.cells, metrics)
+        return self.engine.plan(measure, self.cells, metrics=tuple(metrics))
 
     def estimate(self, rows: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Average metrics over groups of measured rows, as they would be for all items that the truth stands for."""
-        return lift(self.sample.expand(rows), by, metrics=metrics, total_weight=self.estimated_weight)
+        rows, total_weight = self.sample.expand(rows), self.estimated_weight
+        return lift(rows, by, metrics=metrics, total_weight=total_weight, plan=self.engine.plan)
 
     def lift(self, rows: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:
         """Average metrics over groups of measured rows."""
-        return lift(rows, by, metrics=metrics, total_weight=self.common_weight)
+        return lift(rows, by, metrics=metrics, total_weight=self.common_weight, plan=self.engine.plan)
 
     @cached_property
     def slice_schema(self) -> dict[str, Any]:

@@ -12,9 +12,17 @@ from pointwise.core.confusion import Confusion
 from pointwise.core.crosstab import sum_counts
 from pointwise.core.measurement import item_metrics, measure
 from pointwise.core.metrics import Metric
+from pointwise.engines.base import Hold, apply
 
 
-def lift(measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric], total_weight: float) -> nw.LazyFrame:
+def lift(
+    measured: nw.LazyFrame,
+    by: Sequence[str],
+    *,
+    metrics: Iterable[Metric],
+    total_weight: float,
+    plan: Hold = apply,
+) -> nw.LazyFrame:
     """Average every metric over groups of rows, weighted.
 
     An item for which a metric is undefined is left out of that metric's average together with its weight;
@@ -26,12 +34,14 @@ def lift(measured: nw.LazyFrame, by: Sequence[str], *, metrics: Iterable[Metric]
         by: Columns that make the groups; none for everything together.
         metrics: What to average.
         total_weight: What `share` is a share of.
+        plan: Applies a step, as an engine's `plan` does.
 
     Returns:
         One row per group, with `items`, `weight`, `share` and the metrics.
     """
     metrics = tuple(metrics)
-    return average(sum_up(measured, by, metrics), by, metrics=metrics, total_weight=total_weight)
+    sums = plan(sum_up, measured, by=tuple(by), metrics=metrics)
+    return average(sums, by, metrics=metrics, total_weight=total_weight)
 
 
 def sum_up(measured: nw.LazyFrame, by: Sequence[str], metrics: Iterable[Metric]) -> nw.LazyFrame:

@@ -81,7 +81,7 @@ def estimate_related(evidence: Evidence, *, pairs: Pairs, confidence: float) -> 
     """
     sample, engine, metrics = evidence.sample, evidence.engine, _metrics(evidence, pairs)
     sums = engine.checkpoint(_sum_clusters(evidence, pairs, metrics))
-    varied = engine.collect(vary_sums(sums, (), metrics, sample=sample))
+    varied = engine.collect(vary_sums(sums, (), metrics, sample=sample, plan=engine.plan))
     lifted = lift_collected(varied, (), metrics=metrics, total_weight=1.0, sample=sample, confidence=confidence)
     (row,) = lifted.to_pylist()
     errors = _standard_errors(sums, metrics, row, evidence)

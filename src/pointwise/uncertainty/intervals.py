@@ -35,7 +35,7 @@ from pointwise.core.lifting import add_up, columns_of, defined_weight, of_means,
 from pointwise.core.measurement import item_metrics
 from pointwise.core.metrics import Metric
 from pointwise.core.sample import REST, STRATUM, Sample
-from pointwise.engines.base import Engine
+from pointwise.engines.base import Engine, Hold, apply
 from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.ends import COUNTED, FOURTH, SQUARE, VARIANCE, lifting, may_be_bounded, reaching, run
 from pointwise.uncertainty.student_t import two_sided_p
@@ -138,6 +138,7 @@ def vary_sums(
     *,
     sample: Sample,
     whole: Mapping[str, Any] | None = None,
+    plan: Hold = apply,
 ) -> nw.LazyFrame:
     """Sum over groups of ideal clusters everything that values and their intervals need.
 
@@ -146,16 +147,33 @@ def vary_sums(
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
         sample: How the ideal clusters were drawn.
-        whole: As `find_influences` takes it.
+        whole: The row of `sum_up` over everything, where the only group is that and the row is at hand.
+        plan: Applies a step, as an engine's `plan` does.
 
     Returns:
         One row per group, as `lift_varied` takes it.
     """
+    rows = sums if whole is None else _with_whole(sums, item_metrics(metrics), whole)
+    clusters = [] if sample.clusters is None else [sample.clusters]
+    settings = {"by": tuple(by), "metrics": tuple(metrics), "has_spurious": sample.has_spurious}
+    return plan(_vary_sums, rows, *clusters, **settings, has_totals=whole is not None)
+
+
+def _vary_sums(
+    sums: nw.LazyFrame,
+    clusters: nw.LazyFrame | None = None,
+    *,
+    by: Sequence[str],
+    metrics: Sequence[Metric],
+    has_spurious: bool,
+    has_totals: bool,
+) -> nw.LazyFrame:
     parts = item_metrics(metrics)
     weights = _weights_of(parts)
     squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
-    rows = find_influences(sums, by, metrics, whole=whole).with_columns(*squares)
+    rows = find_influences(sums, by, metrics, has_totals=has_totals).with_columns(*squares)
     carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights)]
+    sample = Sample(clusters=clusters, has_spurious=has_spurious)
     return vary(rows, by, [m.name for m in metrics], sample=sample, carry=carry)
 
 
@@ -203,18 +221,19 @@ def lifted_columns(metrics: Sequence[Metric]) -> list[str]:
 
 
 def find_influences(
-    sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric], *, whole: Mapping[str, Any] | None = None
+    sums: nw.LazyFrame, by: Sequence[str], metrics: Sequence[Metric], *, has_totals: bool = False
 ) -> nw.LazyFrame:
     """Add to the sums of every ideal cluster how much leaving it out would move each metric of its group.
 
     Args:
-        sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice, without `whole`.
+        sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice, unless
+            it has the totals.
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
-        whole: The row of `sum_up` over everything, where the only group is that and the row is at hand.
+        has_totals: Whether the weights and means of the groups were added to the sums already.
     """
     parts = item_metrics(metrics)
-    rows = _with_totals(sums, by, parts) if whole is None else _with_whole(sums, parts, whole)
+    rows = sums if has_totals else _with_totals(sums, by, parts)
     rows = rows.with_columns(*(_influence(m).alias(m.name + INFLUENCE) for m in parts))
     combined = [_influence_of_means(m).alias(m.name + INFLUENCE) for m in metrics if m.means]
     rows = rows.with_columns(*combined) if combined else rows
