@@ -179,17 +179,20 @@ def show_changed_cluster(visit: Visit) -> Page:
     rows = explained.to_dicts()
     columns = [c for c in explained.describe() if c.name not in (IDEAL_WEIGHT, ACTUAL_WEIGHT)]
     grid = make_listing("parts", "Parts", columns, rows[:_MORE], links=links)
-    weight = "" if explained.weight == explained.items else f", weight {format_weight(explained.weight)}"
     parts = format_count(len(rows), f"{other} cluster")
     verb = "It lies in" if side == "baseline" else "Its items come from"
     content = {
-        "size": f"{format_count(explained.items, 'item')}{weight}. {verb} {parts}.",
+        "size": f"{_say_size(explained.items, explained.weight)}. {verb} {parts}.",
         "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
         "grid": grid,
     }
     trail = diff_trail(name, ("Clusters", link("diff", name, "clusters")))
     title = f"{side.capitalize()} cluster {key}"
     return Page(title, "changed.html", content, trail, explained.columns, rows, explained.to_dict())
+
+
+def _say_size(items: int, weight: float) -> str:
+    return format_count(items, "item") + ("" if weight == items else f", weight {format_weight(weight)}")
 
 
 def show_changed_item(visit: Visit) -> Page:
@@ -219,7 +222,7 @@ def show_changed_item(visit: Visit) -> Page:
         "sets": [
             (
                 kind.replace("_", " "),
-                f"{format_count(found.count, 'item')}, weight {format_weight(found.weight)}",
+                _say_size(found.count, found.weight),
                 draw_records(
                     kind,
                     [{ITEM: i, "part": "A", **records.get(i, {})} for i in found.items],
