@@ -136,9 +136,10 @@ class SparkEngine:
     def count_rows(self, frames: Sequence[nw.LazyFrame]) -> list[int]:
         """Count the rows of several frames together, because Spark starts a job for every sum."""
         parts = [frame.to_native().selectExpr(f"{n} AS frame") for n, frame in enumerate(frames)]
-        together = reduce(lambda a, b: a.unionAll(b), parts).groupBy("frame").count()
-        counts = {row["frame"]: row["count"] for row in self.collect(_frame(together)).to_pylist()}
-        return [counts.get(n, 0) for n in range(len(frames))]
+        together = reduce(lambda a, b: a.unionAll(b), parts)
+        counts = together.selectExpr(*(f"count_if(frame = {n}) AS rows_{n}" for n in range(len(frames))))
+        (row,) = self.collect(_frame(counts)).to_pylist()
+        return list(row.values())
 
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""

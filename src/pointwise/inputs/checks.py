@@ -19,17 +19,29 @@ def say_reserved(column: str) -> str:
     return f"A column to slice by cannot be called {column!r}: pointwise uses this name itself. Rename the column."
 
 
-def check_tables(tables: Sequence[Table], engine: Engine) -> list[int]:
-    """Refuse empty tables and items without an id, in one query; return the numbers of rows."""
+def check_tables(
+    tables: Sequence[Table], engine: Engine, *, others: Sequence[nw.LazyFrame] = ()
+) -> tuple[list[int], list[int]]:
+    """Refuse empty tables and items without an id.
+
+    Args:
+        tables: The tables.
+        engine: What counts.
+        others: Further frames to count the rows of in the same query.
+
+    Returns:
+        The numbers of rows of the tables, and those of the other frames.
+    """
     known = [table.known_rows(table.item_columns) for table in tables]
     asked = [table.frame for table, rows in zip(tables, known, strict=True) if rows is None]
     lacking = [frame.filter(nw.col(ITEM).is_null()) for frame in asked]
-    found = count_each([*asked, *lacking], engine)
-    counts = iter(zip(found[: len(asked)], found[len(asked) :], strict=True))
+    found = count_each([*asked, *lacking, *others], engine)
+    rows_of, nulls_of, others_of = found[: len(asked)], found[len(asked) : 2 * len(asked)], found[2 * len(asked) :]
+    counts = iter(zip(rows_of, nulls_of, strict=True))
     checked = [next(counts) if rows is None else (rows, 0) for rows in known]
     for table, (rows, nulls) in zip(tables, checked, strict=True):
         _check_counts(table, rows, nulls)
-    return [rows for rows, _ in checked]
+    return [rows for rows, _ in checked], others_of
 
 
 def _check_counts(table: Table, rows: int, nulls: int) -> None:

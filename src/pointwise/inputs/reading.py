@@ -41,9 +41,9 @@ from pointwise.inputs.tables import (
 from pointwise.inputs.unassigned import (
     FILL_IN,
     assign,
-    check_all_unassigned,
     check_unassigned,
     check_unnamed_labels,
+    refuse_unassigned,
     reserved_ids,
 )
 from pointwise.text.values import listed, short
@@ -274,19 +274,21 @@ def _match(engine: Engine, tables: Sequence[Table]) -> list[Table]:
 def _checked(engine: Engine, tables: Mapping[str, Table], options: Options) -> tuple[dict[str, Table], dict[str, int]]:
     """Match the ids of all tables, and apply the policies for items without a cluster; count the rows."""
     matched = dict(zip(tables, _match(engine, list(tables.values())), strict=True))
-    counted = check_tables([matched[side] for side in options.sides], engine)
-    rows, assigned = dict(zip(options.sides, counted, strict=True)), []
-    for side in options.sides:
-        policy = _policy_of(matched[side], side, options)
+    policies = {side: _policy_of(matched[side], side, options) for side in options.sides}
+    assigned = {side: assign(matched[side], policy) for side, policy in policies.items()}
+    suspects = [(tables[s], rows, policies[s].policy) for s, (_, rows) in assigned.items() if rows is not None]
+    read = [matched[side] for side in options.sides]
+    counted, found = check_tables(read, engine, others=[rows for _, rows, _ in suspects])
+    for side, policy in policies.items():
         if _makes_ids_up(side, options):
             check_unassigned(matched[side], reserved_ids(matched[side]), engine, policy="singleton")
         check_unnamed_labels(matched[side], policy, engine)
-        matched[side], offending = assign(matched[side], policy)
-        assigned.append((tables[side], offending, policy.policy))
-    check_all_unassigned(assigned, engine)
-    for side in options.sides:
-        if options.unassigned_policy(side).policy == "drop":
-            rows[side] = check_tables([matched[side]], engine)[0]
+    refuse_unassigned(suspects, found, engine)
+    rows = dict(zip(options.sides, counted, strict=True))
+    for side, (table, _) in assigned.items():
+        matched[side] = table
+        if policies[side].policy == "drop":
+            ((rows[side],), _) = check_tables([table], engine)
     return matched, rows
 
 

@@ -112,16 +112,19 @@ def check_unassigned(
     table: Table, offending: nw.LazyFrame | None, engine: Engine, *, policy: str, advice: str = CHOOSE_POLICY
 ) -> None:
     """Refuse items without a cluster, or cluster ids that a policy needs for itself."""
-    check_all_unassigned([(table, offending, policy)], engine, advice=advice)
+    asked = [] if offending is None else [(table, offending, policy)]
+    refuse_unassigned(asked, count_each([frame for _, frame, _ in asked], engine), engine, advice=advice)
 
 
-def check_all_unassigned(
-    tables: Sequence[tuple[Table, nw.LazyFrame | None, str]], engine: Engine, *, advice: str = CHOOSE_POLICY
+def refuse_unassigned(
+    tables: Sequence[tuple[Table, nw.LazyFrame, str]],
+    found: Sequence[int],
+    engine: Engine,
+    *,
+    advice: str = CHOOSE_POLICY,
 ) -> None:
-    """Do the same for several tables with their offending rows and policies, in one query."""
-    asked = [(table, offending, policy) for table, offending, policy in tables if offending is not None]
-    found = count_each([offending for _, offending, _ in asked], engine)
-    for (table, offending, policy), number in zip(asked, found, strict=True):
+    """Do the same for several tables with their offending rows and policies, where these rows were counted."""
+    for (table, offending, policy), number in zip(tables, found, strict=True):
         if number:
             raise _refusal(table, offending, number, engine, policy=policy, advice=advice)
 
