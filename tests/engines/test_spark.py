@@ -83,6 +83,19 @@ def test_jobs_are_described_and_nothing_else_is_set(spark, frames):
     context.setJobDescription(None)
 
 
+def test_an_evaluation_asks_spark_three_questions(spark, frames):
+    asked = []
+
+    class Counting(type(start_spark(spark))):
+        def collect(self, frame):
+            asked.append(frame.columns)
+            return super().collect(frame)
+
+    with pw.evaluate(**frames, weight="w", engine=Counting(spark)) as evaluation:
+        assert evaluation.overall["precision"] == 0.75
+    assert len(asked) == 3  # the checks, the pairs of clusters, the metrics: each takes some tenths of a second to plan
+
+
 @pytest.mark.parametrize("ending", ["parquet", "json", "csv.gz"])
 def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     path = tmp_path / f"items.{ending}"
