@@ -128,7 +128,7 @@ def test_a_pair_answered_both_ways_contradicts_itself():
         ([("a", "b", 0.5)], {"score": "score"}, UsageError, "need threshold="),
         ([("a", "b")], {"threshold": 0.5}, MissingColumnError, "need score="),
         ([("a", "b")], {"threshold": float("nan")}, UsageError, "not a finite number"),
-        ([("a", None)], {}, InputError, "1 item without an id"),
+        ([("a", None), ("b", "c")], {}, InputError, "1 item without an id"),
         ([("a", 1)], {}, PointwiseError, "integers.*text"),
         ([("a",)], {}, InputError, "pairs of items"),
         ([("\ud800", "a")], {}, InputError, "make all item ids"),

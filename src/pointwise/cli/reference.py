@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
@@ -60,15 +60,23 @@ def _help(text: str) -> Iterator[str]:
 
 def _names(option: Any) -> str:
     value = "" if option.is_flag else f" {_value_name(option)}"
-    names = [*sorted(option.opts, key=len), *option.secondary_opts]
-    return "`" + ", ".join(names) + value + "`"
+    return _code(", ".join([*sorted(option.opts, key=len), *option.secondary_opts]) + value)
+
+
+def _code(text: str) -> str:
+    """Write code in a cell: a bar would end the cell, and only some readers of Markdown take a backslash for that."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _value_name(option: Any) -> str:
     if isinstance(option.default, Enum):
-        return "\\|".join(choice.value for choice in type(option.default))
-    choices = get_args(option.type_descriptor.annotation) if option.metavar is None else ()
-    return "\\|".join(map(str, choices)) or str(option.metavar)
+        return "|".join(choice.value for choice in type(option.default))
+    return "|".join(map(str, _choices(option))) if option.metavar is None else str(option.metavar)
+
+
+def _choices(option: Any) -> Iterable[Any]:
+    """List what an option takes, which Typer keeps in another place since 0.29."""
+    return option.type.choices if hasattr(option, "type") else get_args(option.type_descriptor.annotation)
 
 
 def _cell(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,7 +186,9 @@ def _arrow_column(labels: Any) -> Any:
     import pyarrow as pa
 
     if hasattr(labels, "__arrow_c_stream__"):
-        return pa.chunked_array(labels)
+        with suppress(OSError):  # Polars before 1.33 says that dates and categories are the numbers that stand for them
+            return pa.chunked_array(labels)
+        return labels.to_arrow()
     return pa.array(labels, from_pandas=True)
 
 
