@@ -57,6 +57,11 @@ def test_everything_public_is_in_the_reference():
     assert listed | elsewhere == set(pw.__all__)
 
 
+def test_every_chart_is_in_the_reference():
+    listed = re.findall(r"^::: pointwise\.charts\.(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(pw.charts.__all__)
+
+
 def test_the_page_of_metrics_is_the_metric_table():
     page = runpy.run_path(str(DOCS / "make_metrics.py"))["write_page"]()
     assert page == (DOCS / "metrics.md").read_text(encoding="utf-8"), "run python docs/make_metrics.py docs/metrics.md"

@@ -96,6 +96,12 @@ def venn(
         item: An item. Its clusters overlap in its true positives.
         ideal_cluster: An ideal cluster, drawn with the actual cluster that holds most of it.
         actual_cluster: An actual cluster, drawn with the ideal cluster that most of it comes from.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.venn(evaluation, item="i1").title.text
+        'Item i1'
     """
     found = evaluation.explain(item=item, ideal_cluster=ideal_cluster, actual_cluster=actual_cluster, limit=1)
     return draw_venn(_sets_of(found))

@@ -46,6 +46,12 @@ def flow(evaluation: Evaluation, *, ideal_cluster: Any = None, actual_cluster: A
         evaluation: Where the cluster is.
         ideal_cluster: An ideal cluster. Without any, the costliest ideal cluster.
         actual_cluster: An actual cluster.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.flow(evaluation, ideal_cluster=0).title.text
+        'Where the ideal cluster 0 went'
     """
     if ideal_cluster is not None and actual_cluster is not None:
         raise UsageError("Say what to draw: one of ideal_cluster=... and actual_cluster=....")

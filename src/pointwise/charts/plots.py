@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 @in_turn("evaluation.engine")
 @dataclass(frozen=True)
 class EvaluationPlots:
-    """The charts of an evaluation. `pointwise.charts` explains their parameters."""
+    """The charts of an evaluation. `pointwise.charts` explains their parameters.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> evaluation.plot.mistakes().title.text
+        'What costs most'
+    """
 
     evaluation: Evaluation
 
@@ -56,7 +63,15 @@ class EvaluationPlots:
 @in_turn("comparison.engine")
 @dataclass(frozen=True)
 class ComparisonPlots:
-    """The charts of a comparison. `pointwise.charts` explains their parameters."""
+    """The charts of a comparison. `pointwise.charts` explains their parameters.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> comparison.plot.history().title.text
+        'Precision and recall over time'
+    """
 
     comparison: Comparison
 

@@ -60,7 +60,14 @@ _COLUMNS = {"ideal": IDEAL, "actual": ACTUAL}
 
 
 def distribution(evaluation: Evaluation, *, metrics: Sequence[str] = ("precision", "recall")) -> ChartRow:
-    """Draw how the weight spreads over the items' values of some metrics; the best value is a bar of its own."""
+    """Draw how the weight spreads over the items' values of some metrics; the best value is a bar of its own.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.distribution(evaluation, metrics=["recall"]).title.text
+        "How the weight spreads over items' recall"
+    """
     charts = [_histogram(evaluation, name, n) for n, name in enumerate(metrics)]
     names = " and ".join(metrics)
     described = f"Histograms of the items' {names}; the height of a bar is its share of the weight."
@@ -102,6 +109,12 @@ def clusters(evaluation: Evaluation, *, side: str = "ideal", limit: int = SHOWN_
         evaluation: Where the clusters are.
         side: "ideal" or "actual".
         limit: How many clusters to name.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.clusters(evaluation).title.text
+        'The ideal clusters: precision against recall'
     """
     column = _COLUMNS[side]
     table = costly_clusters(evaluation, column, ("precision", "recall"))
@@ -190,7 +203,14 @@ def _worst_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def coverage(evaluation: Evaluation) -> LayeredChart:
-    """Draw how far the truth and the actual clustering share items, as bars of weight."""
+    """Draw how far the truth and the actual clustering share items, as bars of weight.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.coverage(evaluation).title.text
+        'What the numbers rest on'
+    """
     found = evaluation.coverage
     rows = _coverage_rows(found)
     unit = rows[0]["unit"]
@@ -240,6 +260,12 @@ def mistakes(evaluation: Evaluation, limit: int = SHOWN_ROWS, *, found: Mistakes
         evaluation: Where the mistakes are.
         limit: How many to draw.
         found: The mistakes, where they are known already.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.mistakes(evaluation).title.text
+        'What costs most'
     """
     listed = evaluation.mistakes(limit) if found is None else found
     rows = [_mistake_row(m, number) for number, m in enumerate(listed[:limit], start=1)]
@@ -253,6 +279,12 @@ def changes(found: Changes, limit: int = SHOWN_ROWS) -> LayeredChart:
     Args:
         found: The changes.
         limit: How many to draw.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> change = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
+        >>> pw.charts.changes(change.changes()).title.text
+        'What costs most'
     """
     rows = [_change_row(change, number) for number, change in enumerate(found[:limit], start=1)]
     require_rows(rows, "nothing changed")
@@ -307,6 +339,12 @@ def slices(
         spec: What to slice by, as for `by_slice`; or a table that `by_slice` gave.
         metric: What to draw; by default the metric of the evaluation that varies most.
         limit: How many slices to draw: the heaviest.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
+        >>> pw.charts.slices(evaluation, "ideal_cluster_size", metric="recall").title.text
+        'Recall by ideal cluster size'
     """
     table = spec if isinstance(spec, MetricTable) else evaluation.by_slice(spec)
     total, found = len(table), table.head(limit).to_dicts()
@@ -368,6 +406,12 @@ def dots(
         subtitle: Below the title.
         reference: A value to compare all with, drawn as a line.
         reference_name: What that value is.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> rows = [{"name": "old", "value": 0.5, "low": 0.4, "high": 0.6}, {"name": "new", "value": 0.9}]
+        >>> pw.charts.dots(rows, metric="recall", title="Recall of two releases", confidence=0.95).title.text
+        'Recall of two releases'
     """
     drawn = [row for row in rows if row["value"] is not None]
     require_rows(drawn, f"no value of {metric}")

@@ -25,6 +25,12 @@ def thresholds(sweep: Sweep, choice: Choice | None = None) -> ChartRow:
         sweep: What to draw.
         choice: The threshold to mark, as `Sweep.best` gives it; by default the one with the best first metric that has
             a direction, F1 if there is one.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> swept = pw.sweep(ideal=[["a", "b"], ["c"]], links=[("a", "b", 0.9), ("b", "c", 0.4)])
+        >>> pw.charts.thresholds(swept, swept.best("f1")).title.text
+        'Precision and recall at every threshold'
     """
     names = [m.name for m in sweep.metrics]
     shown = [name for name in _SHOWN if name in names] or names[:1]

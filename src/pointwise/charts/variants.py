@@ -91,6 +91,13 @@ def deltas(
         experiment: The variant to look at.
         baseline: What it is measured against.
         limit: How many slices to draw: the heaviest.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> pw.charts.deltas(comparison, "ideal_cluster_size", metric="recall").title.text
+        'Change of recall by ideal cluster size'
     """
     name = name_of(metric or comparison.metrics[0])
     table = spec
@@ -180,6 +187,13 @@ def movers(
         experiment: The variant to look at.
         baseline: What it is measured against.
         limit: How many to draw of each.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> pw.charts.movers(comparison).title.text
+        'Who moved the precision'
     """
     name = name_of(metric or comparison.metrics[0])
     pair = {EXPERIMENT: experiment, BASELINE: baseline}
@@ -229,6 +243,13 @@ def history(
     Args:
         source: A comparison, a folder with stored runs, or the table that `history` made of one.
         metrics: What to draw; by default precision and recall where there are, else the first metric.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> pw.charts.history(comparison).title.text
+        'Precision and recall over time'
     """
     table = _as_table(source)
     found = [row for row in table.to_dicts() if not row.get("problem")]
@@ -297,6 +318,13 @@ def distances(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | Non
     Args:
         matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
         names: The clusterings to draw, in this order; by default all.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> pw.charts.distances(comparison).title.text
+        'How far apart the clusterings are'
     """
     values, shown = _square(matrix, names)
     farthest = max(float(values.max()), 1e-12)
@@ -340,6 +368,13 @@ def distance_map(matrix: DistanceMatrix | Comparison, *, names: Sequence[str] | 
     Args:
         matrix: What `distance_matrix` gives; or a comparison, for the Jaccard distances of its variants.
         names: The clusterings to draw; by default all.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> releases = {"old": [["i1", "i3"], ["i2"]], "new": [["i1", "i2"], ["i3"]]}
+        >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
+        >>> pw.charts.distance_map(comparison).title.text
+        'A map of the clusterings'
     """
     values, shown = _square(matrix, names)
     points, kept = scale_down(values)

@@ -25,6 +25,13 @@ def start_engine(*, memory_limit: str | None = None, threads: int | None = None)
     Args:
         memory_limit: How much memory it may use before it spills to disk, such as "4GB".
         threads: How many cores it may use; all of them by default.
+
+    Examples:
+        >>> import pointwise as pw
+        >>> engine = pw.engines.start_engine(memory_limit="1GB", threads=1)
+        >>> pw.evaluate(ideal={"i1": 1, "i2": 1}, actual={"i1": 1, "i2": 2}, engine=engine).overall["recall"]
+        0.5
+        >>> engine.close()
     """
     from pointwise.engines.duckdb import DuckDBEngine
 
@@ -70,6 +77,12 @@ def choose_engine(
         sources: The tables to be read.
         memory_limit: As for `start_engine`.
         threads: As for `start_engine`.
+
+    Examples:
+        >>> engine = choose_engine("duckdb", threads=1)
+        >>> engine.name
+        'duckdb'
+        >>> engine.close()
     """
     has_limits = memory_limit is not None or threads is not None
     if engine is not None and not isinstance(engine, str):

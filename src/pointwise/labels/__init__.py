@@ -58,6 +58,11 @@ class ItemConfusion:
         fp: Weight of its actual cluster that does not belong with it.
         fn: Weight of its ideal cluster that is elsewhere.
         tn: Weight outside both.
+
+    Examples:
+        >>> matrix = confusion(["a", "a", "b"], [1, 1, 1])
+        >>> matrix.tp, matrix.fn
+        (array([2., 2., 1.]), array([0., 0., 0.]))
     """
 
     tp: Floats
@@ -76,6 +81,10 @@ def scores(
     """Compute several metrics over all items, by name.
 
     A metric is averaged over the items for which it is defined; it is NaN if there are none.
+
+    Examples:
+        >>> scores(["a", "a", "b"], [1, 1, 1], metrics=["recall", "over_merge_rate"])
+        {'recall': 1.0, 'over_merge_rate': 0.4444444444444444}
     """
     chosen = find_metrics(metrics)
     cells = _cross_tabulate(labels_true, labels_pred, sample_weight)
