@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
@@ -71,12 +71,8 @@ def _code(text: str) -> str:
 def _value_name(option: Any) -> str:
     if isinstance(option.default, Enum):
         return "|".join(choice.value for choice in type(option.default))
-    return "|".join(map(str, _choices(option))) if option.metavar is None else str(option.metavar)
-
-
-def _choices(option: Any) -> Iterable[Any]:
-    """List what an option takes, which Typer keeps in another place since 0.29."""
-    return option.type.choices if hasattr(option, "type") else get_args(option.type_descriptor.annotation)
+    choices = get_args(option.type_descriptor.annotation) if option.metavar is None else ()
+    return "|".join(map(str, choices)) or str(option.metavar)
 
 
 def _cell(text: str) -> str:
