@@ -20,6 +20,16 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SETTINGS = ROOT / "zensical.toml"
 
+# Parts of messages, as somebody might copy them, and where they are explained.
+MESSAGES = {
+    "appears more than once": "RepeatedItemError",
+    "does not tell its format": "SourceError",
+    "looks like data, not like the names": "SourceError",
+    "There is no column 'country' to slice by": "MissingColumnError",
+    "is not a stored run": "RunError",
+    "have no item in common": "NoCommonItemsError",
+}
+
 _ASK = """
 const shadow = document.activeElement.shadowRoot;
 const input = shadow?.querySelector("input");
@@ -96,8 +106,8 @@ def test_search_works_from_a_folder_without_a_network(site):
         browser.open(site / "index.html")
         browser.find(".md-search__button").click()
         assert "intervals are made" in ask(browser, "Satterthwaite", until="intervals are made")
-        message = "appears more than once"  # in the middle of one, as somebody might copy it
-        assert "RepeatedItemError" in ask(browser, message, until="RepeatedItemError")
+        for message, error in MESSAGES.items():
+            assert error in ask(browser, message, until=error)
         assert [url for url in browser.requests() if not url.startswith(("file:", "data:", "about:"))] == []
 
 
