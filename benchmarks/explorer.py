@@ -37,15 +37,16 @@ def columns(items: int) -> tuple[str, str]:
     return "'item-' || hash(n)", f"({moved})::BIGINT"
 
 
-def generate(folder: Path, items: int) -> None:
-    """Write a truth and a clustering of ten items to a cluster, and a name for each item."""
+def generate(folder: Path, items: int, *, has_names: bool) -> None:
+    """Write a truth and a clustering of ten items to a cluster, and a name for each item if it is to be shown."""
     item, cluster = columns(items)
     with closing(connect(folder / "spill")) as connection:
         tables = {
             "truth": f"SELECT {item} AS item, n // 10 AS cluster",
             "clusters": f"SELECT {item} AS item, {cluster} AS cluster",
-            "known": f"SELECT {item} AS item, 'name ' || (n // 10) AS name, n % 50 AS country",
         }
+        if has_names:
+            tables["known"] = f"SELECT {item} AS item, 'name ' || (n // 10) AS name, n % 50 AS country"
         for name, query in tables.items():
             path = folder / f"{name}.parquet"
             connection.execute(f"COPY ({query} FROM range({items}) t(n)) TO '{path}' (FORMAT parquet)")
@@ -109,7 +110,9 @@ def pages(look: Callable[[str], dict[str, Any]], looks: int, items: int) -> dict
     return {
         "overview": ["/.json"] * looks,
         "run": [f"{RUN}.json?again={n}" for n in range(3)],
+        "run, seen before": [f"{RUN}.json?again=0"] * looks,
         "mistakes": [f"{RUN}/mistakes.json?again={n}" for n in range(3)],
+        "mistakes, seen before": [f"{RUN}/mistakes.json?again=0"] * looks,
         "slices": [f"{RUN}/slices.json?" + urlencode({"by": "ideal_cluster_size", "again": n}) for n in range(3)],
         "item": [f"{RUN}/item/{item}.json" for item, _ in found],
         "cluster": [f"{RUN}/cluster/actual/{cluster}.json" for _, cluster in found],
@@ -163,7 +166,7 @@ def main() -> None:
     bench = Bench.told_by(options)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        generate(folder, options.items)
+        generate(folder, options.items, has_names=options.attributes)
         store(folder)
         known = ("--attributes", str(folder / "known.parquet")) if options.attributes else ()
         plain, memory = measure(folder, options.looks, options.seconds, options.items, *known)

@@ -18,7 +18,7 @@ import pointwise as pw
 from pointwise.engines import duckdb as embedded
 from pointwise.engines import start_engine
 from pointwise.engines.queries import from_rows
-from pointwise.errors import EngineError
+from pointwise.errors import EngineError, PointwiseError
 
 IDEAL = {n: n // 3 for n in range(300)}
 ACTUAL = {n: n // 4 for n in range(300)}
@@ -242,3 +242,19 @@ def test_very_many_plans_are_not_kept(embedded_engine, monkeypatch):
         }
         assert len(embedded._plans) <= 2
     assert len(calls) == 4
+
+
+def test_what_was_checkpointed_in_a_scope_is_released_at_its_end():
+    engine = start_engine()
+    frame = from_rows([{"n": 1}], engine)
+    before = engine.checkpoint(frame)
+    with engine.scope():
+        inside = engine.checkpoint(frame)
+        with engine.scope():
+            engine.checkpoint(frame)
+        assert engine.collect(inside).to_pylist() == [{"n": 1}]
+    assert engine.collect(before).to_pylist() == [{"n": 1}]
+    with pytest.raises(PointwiseError):
+        engine.collect(inside)
+    assert engine.collect(engine.checkpoint(frame)).to_pylist() == [{"n": 1}]
+    engine.close()

@@ -26,6 +26,8 @@ PAGES = (
     link("run", "run", "cluster", "ideal", "ideal 5"),
     link("run", "run", "cluster", "actual", "actual 5"),
     link("run", "run", "clusters", "actual"),
+    link("run", "run", "mistakes"),
+    link("run", "run", "items"),
 )
 
 

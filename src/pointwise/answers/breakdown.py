@@ -77,7 +77,7 @@ def break_down(
     """
     if not clusters:
         return {}
-    other = ACTUAL if side == IDEAL else IDEAL
+    other, evidence = ACTUAL if side == IDEAL else IDEAL, evidence.by(side)
     wanted = from_rows([{side: cluster} for cluster in clusters], evidence.engine)
     chosen = evidence.engine.checkpoint(evidence.cells.join(wanted, on=side, how="inner"))
     if evidence.sample.has_spurious and side == ACTUAL:

@@ -42,7 +42,7 @@ from pointwise.columns import (
     keys,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.measurement import measure
+from pointwise.core.measurement import measure_cell
 from pointwise.core.metrics import METRICS, Metric
 from pointwise.engines.queries import only_row
 from pointwise.errors import NotFoundError
@@ -328,7 +328,8 @@ def explain_item(
     same_ideal, same_actual = nw.col(IDEAL) == row[IDEAL], nw.col(ACTUAL) == row[ACTUAL]
     own = [m for m in metrics if not m.means]
     measured = tuple({m.name: m for m in (*METRICS.values(), *own) if not m.means}.values())
-    cell = only_row(measure(evidence.cells.filter(same_ideal & same_actual), measured), evidence.engine)
+    cell = only_row(evidence.cells.filter(same_ideal & same_actual), evidence.engine)
+    values = measure_cell(cell, measured)
 
     def sample(condition: nw.Expr, number: int, weight: float) -> ItemSet:
         found = collect(evidence.items.filter(condition).select(ITEM).sort(ITEM).head(limit))[ITEM].to_pylist()
@@ -352,7 +353,7 @@ def explain_item(
         false_negatives=sample(same_ideal & ~same_actual, fn_items, cell[FN]),
         true_negatives=ItemSet((), evidence.totals.items - cell[IDEAL_ITEMS] - fp_items, cell[TN]),
         matrix={name: cell[name] for name in (TP, FP, FN, TN)},
-        metrics={m.name: cell[m.name] for m in measured},
+        metrics=values,
         shown=tuple(m.name for m in own),
         heads=heads,
     )

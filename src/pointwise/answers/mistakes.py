@@ -250,7 +250,15 @@ class _ClusterRanking:
     def __init__(self, evidence: Evidence, kind: str) -> None:
         self.evidence, self.kind = evidence, kind
         self.side = IDEAL if kind in (UNDER_MERGE, MISSING) else ACTUAL
-        self.costs = evidence.engine.checkpoint(self._costs().filter(nw.col(COST) > 0))
+        self.costs = self._known_costs()
+
+    def _known_costs(self) -> nw.LazyFrame:
+        """Return the clusters that cost something, as they were stored or else computed once."""
+        known = self.evidence.known_costs
+        stored = known(self.side) if known is not None and self.kind not in _PARTIAL else None
+        if stored is not None:
+            return stored.filter(nw.col(COST) > 0)
+        return self.evidence.engine.checkpoint(self._costs().filter(nw.col(COST) > 0))
 
     def _costs(self) -> nw.LazyFrame:
         if self.kind not in _PARTIAL:

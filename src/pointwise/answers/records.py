@@ -105,7 +105,7 @@ def _fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> 
     if not items:
         return []
     wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    few = evidence.engine.checkpoint(evidence.weighed_items().join(wanted, on=ITEM, how="inner"))
+    few = evidence.engine.checkpoint(evidence.by(ITEM).weighed_items().join(wanted, on=ITEM, how="inner"))
     found = replace(evidence, found=few, attributes=_attributes_of(evidence, items)).items_with(columns)
     rows: list[dict[str, Any]] = evidence.engine.collect(
         found.select(ITEM, IDEAL, ACTUAL, WEIGHT, *map(inside, columns))

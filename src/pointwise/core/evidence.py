@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -99,6 +99,8 @@ class Evidence:
         known_weight: Weight of the common items, where it was added up already.
         has_empty: Whether some items have an empty cluster on one side, so that more metrics may be undefined.
         ids: The columns that identify an item. If they are several, `item` holds their values joined to one text.
+        ordered: Gives the same evidence with its rows sorted by a column, where there are sorted copies.
+        known_costs: Gives what every cluster of a side costs, where that was stored.
     """
 
     engine: Engine
@@ -110,6 +112,12 @@ class Evidence:
     known_weight: float | None = None
     has_empty: bool = False
     ids: ItemColumns = ONE_COLUMN
+    ordered: Callable[[str], Evidence] | None = field(default=None, compare=False)
+    known_costs: Callable[[str], nw.LazyFrame | None] | None = field(default=None, compare=False)
+
+    def by(self, column: str) -> Evidence:
+        """Return the same evidence, in which an engine finds rows with a few values of a column soonest."""
+        return self if self.ordered is None else self.ordered(column)
 
     @property
     def items(self) -> nw.LazyFrame:

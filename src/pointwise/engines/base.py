@@ -210,6 +210,10 @@ class Engine(Protocol):
         """Compute a frame straight into a file, in the format that the path's ending says."""
         ...
 
+    def scope(self) -> AbstractContextManager[None]:
+        """Release at the end of a block what was checkpointed in it, so that an engine can be used for long."""
+        ...
+
     def turn(self) -> AbstractContextManager[None]:
         """Use the engine for several verbs and all frames between them, alone if it serves one thread at a time.
 

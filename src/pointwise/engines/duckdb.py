@@ -49,6 +49,7 @@ class DuckDBEngine:
         # After two seconds a progress bar would mix with the program's output. The setting is per connection.
         self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
+        self._held: list[str] = []
 
     def read(self, source: Any, *, header: bool = True) -> Source:
         """Open a path, a glob, several paths or a table in memory; `header` says whether CSV files have one."""
@@ -91,6 +92,16 @@ class DuckDBEngine:
     def _read_numbered(self, found: Sequence[Path]) -> duckdb.DuckDBPyRelation:
         """Read Parquet files with the name of the file and the number of the row in it."""
         return self._connection.read_parquet(_as_patterns(found), file_row_number=True, filename=True)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Drop at the end of a block the temporary tables that were made in it."""
+        before = len(self._held)
+        try:
+            yield
+        finally:
+            while len(self._held) > before:
+                self._connection.execute(f"DROP TABLE {self._held.pop()}")
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -138,6 +149,7 @@ class DuckDBEngine:
     def _materialise(self, frame: nw.LazyFrame) -> nw.LazyFrame:
         name, relation = next(self._names), frame.to_native()  # noqa: F841  # which DuckDB finds by its name here
         self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM relation")
+        self._held.append(name)
         return _lazy(self._connection.table(name))
 
     def count_rows(self, frames: Sequence[nw.LazyFrame]) -> list[int]:
@@ -352,6 +364,9 @@ def _let_go(connection: duckdb.DuckDBPyConnection, handles: list[int]) -> None:
         os.close(handles.pop())
 
 
+_LOOKED_UP = 1_000  # rows: a join with so few reads only the parts of a sorted file that have them
+
+
 class _Database:
     """An in-memory database with a folder to spill to that only this user can read."""
 
@@ -359,7 +374,11 @@ class _Database:
         self._is_shared = is_shared
         self._folder = _make_spill_folder()
         self._remove = weakref.finalize(self, _remove_folder, self._folder, os.getpid())
-        config: dict[str, Any] = {"preserve_insertion_order": False, "temp_directory": self._folder}
+        config: dict[str, Any] = {
+            "preserve_insertion_order": False,
+            "temp_directory": self._folder,
+            "dynamic_or_filter_threshold": _LOOKED_UP,
+        }
         limits = {"memory_limit": memory_limit, "threads": threads}
         given = {name: value for name, value in limits.items() if value is not None}
         try:

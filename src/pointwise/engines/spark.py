@@ -167,10 +167,23 @@ class SparkEngine:
         """Interrupt the operations that other threads have started with this engine."""
         self.session.interruptTag(self._tag)
 
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Release at the end of a block what was checkpointed in it."""
+        before = len(self._held)
+        try:
+            yield
+        finally:
+            self._release(before)
+
     def close(self) -> None:
         """Release everything that Spark holds for this engine. The session stays."""
         self._is_closed = True
-        while self._held:
+        self._release(0)
+
+    def _release(self, kept: int) -> None:
+        """Release what is held, except the first few frames."""
+        while len(self._held) > kept:
             with _translated_errors():
                 self._held.pop().unpersist()
 

@@ -88,6 +88,7 @@ class Application:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
                 await asyncio.to_thread(self.jobs.close)
+                self.site.kept.close()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return

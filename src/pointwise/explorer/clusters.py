@@ -23,6 +23,7 @@ from pointwise.columns import (
     Kind,
     keys,
 )
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, UsageError
 from pointwise.evaluation import Evaluation
 from pointwise.explorer.listing import ROWS, PageRows, make_listing, read_order, take
@@ -38,6 +39,7 @@ from pointwise.explorer.records import (
     record_columns,
 )
 from pointwise.explorer.runs import run_trail
+from pointwise.explorer.sidecars import Sorted
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link, read_key, write_key
 from pointwise.inputs.composite import id_columns
@@ -134,8 +136,9 @@ def show_cluster(visit: Visit) -> Page:
     """Show one cluster: which clusters of the other side hold its items, and its members with their records."""
     name, kind, key = visit.parts
     side = side_of(kind)
-    evaluation = visit.sorted_run().by(side)
-    explained = _explain(name, kind, side, key, evaluation)
+    run = visit.sorted_run()
+    evaluation = run.of(side, key)
+    explained = _explain(name, kind, key, evaluation, run)
     cells = explained.cells.head(_CELLS).to_dicts()
     other = ACTUAL if side == IDEAL else IDEAL
     lettered = [row[other] for row in cells[:_LETTERED]]
@@ -168,13 +171,14 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _explain(name: str, kind: str, side: str, key: str, evaluation: Evaluation) -> ClusterExplanation:
+def _explain(name: str, kind: str, key: str, evaluation: Evaluation, run: Sorted) -> ClusterExplanation:
     try:
         if kind == "ideal":
             return evaluation.explain(ideal_cluster=key)
         return evaluation.explain(actual_cluster=key)
     except NotFoundError:
-        near = find_nearest(evaluation.evidence.cells, side, key, evaluation.engine)
+        side = side_of(kind)
+        near = find_nearest(run.by(side).evidence.cells, side, key, run.engine)
         raise MissingPageError(
             f"There is no {kind} cluster {key!r} with common items.",
             nearest=[(str(one), link("run", name, "cluster", kind, one)) for one in near],
@@ -257,12 +261,12 @@ class _Members:
                 raise UsageError("The address does not say where the list goes on. Begin at its first page.")
             item = evidence.key(ITEM, item)
             ranked = ranked.filter((nw.col(_RANK) > rank) | ((nw.col(_RANK) == rank) & (nw.col(ITEM) > item)))
-        few = evidence.engine.checkpoint(ranked.sort(_RANK, ITEM).head(ROWS + 1))
-        columns = [ITEM, self.other, WEIGHT, _RANK]
-        found = evidence.engine.collect(few.select(*columns).sort(_RANK, ITEM)).to_pylist()
-        records = fetch(replace(evidence, found=few), [row[ITEM] for row in found], self.attributes)
-        known = ({a: records.get(row[ITEM], {}).get(a) for a in self.attributes} for row in found)
-        rows = [row | own | {ITEM: evidence.ids.read(row[ITEM])} for row, own in zip(found, known, strict=True)]
+        few = evidence.engine.collect(ranked.sort(_RANK, ITEM).head(ROWS + 1))
+        found = few.select([ITEM, self.other, WEIGHT, _RANK]).to_pylist()
+        known = replace(evidence, found=from_rows(few, evidence.engine))
+        records = fetch(known, [row[ITEM] for row in found], self.attributes)
+        values = ({a: records.get(row[ITEM], {}).get(a) for a in self.attributes} for row in found)
+        rows = [row | own | {ITEM: evidence.ids.read(row[ITEM])} for row, own in zip(found, values, strict=True)]
         last = found[ROWS - 1] if len(found) > ROWS else None
         return PageRows(rows[:ROWS], write_key([last[_RANK], last[ITEM]]) if last else "")
 

@@ -275,7 +275,7 @@ _ABOUT = ("run", IDEAL, ACTUAL, WEIGHT)
 
 def _look_up(visit: Visit, run: str, key: str) -> dict[str, Any] | None:
     try:
-        evaluation = visit.evaluation(run)
+        evaluation = visit.sorted_run(run).around(key)
         table = evaluation.by_item()
         found = table.where(nw.col(ITEM) == evaluation.evidence.key(ITEM, key)).to_dicts()
     except PointwiseError:

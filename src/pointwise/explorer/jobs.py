@@ -14,7 +14,8 @@ from pointwise.engines import Engine
 from pointwise.errors import PointwiseError
 
 AT_ONCE = 4  # jobs that compute at the same time; others wait for their turn
-MOST_KEPT = 64  # answers
+MOST_KEPT = 512  # answers
+MOST_CHARACTERS = 64_000_000  # of all answers that are kept
 
 
 class CancelledError(PointwiseError):
@@ -46,11 +47,24 @@ class Job:
         """How long it has been running."""
         return time.monotonic() - self.started
 
+    @property
+    def size(self) -> int:
+        """How many characters its answer has; 0 as long as there is none."""
+        if not self.future.done() or self.future.exception() is not None:
+            return 0
+        return len(getattr(self.future.result(), "content", ""))
+
     def uses(self, engine: Engine) -> None:
         """Remember an engine that works for this job, and stop if it was cancelled meanwhile."""
         with self._lock:
             self._engines.append(engine)
         self.check()
+
+    def leaves(self, engine: Engine) -> bool:
+        """Forget an engine that others may use from now on; tell whether it was left alone, and not interrupted."""
+        with self._lock:
+            self._engines = [other for other in self._engines if other is not engine]
+            return not self.is_cancelled
 
     def check(self) -> None:
         """Stop if the job was cancelled.
@@ -63,8 +77,8 @@ class Job:
 
     def cancel(self) -> None:
         """Stop the work."""
-        self.is_cancelled = True
         with self._lock:
+            self.is_cancelled = True
             for engine in self._engines:
                 engine.cancel()
 
@@ -106,7 +120,6 @@ class Jobs:
             job = Job(work)
             self._jobs[key if key is not None else job.name] = job
             self._waiting += 1
-            self._forget()
         self._pool.submit(self._run, job, is_kept=key is not None)
         return job
 
@@ -118,6 +131,7 @@ class Jobs:
                 self._waiting -= 1
                 if not is_kept:
                     self._jobs.pop(job.name, None)
+                self._forget()
 
     def find(self, name: str) -> Job | None:
         """Find a running job."""
@@ -125,9 +139,14 @@ class Jobs:
             return next((job for job in self._jobs.values() if job.name == name and not job.future.done()), None)
 
     def _forget(self) -> None:
-        done = [key for key, job in self._jobs.items() if job.future.done()]
-        for key in done[: max(0, len(self._jobs) - MOST_KEPT)]:
+        """Forget the answers that were not asked for the longest, where they are too many or too large together."""
+        done = [(key, job.size) for key, job in self._jobs.items() if job.future.done()]
+        number, characters = len(self._jobs), sum(size for _, size in done)
+        for key, size in done:
+            if number <= MOST_KEPT and characters <= MOST_CHARACTERS:
+                return
             del self._jobs[key]
+            number, characters = number - 1, characters - size
 
     def close(self) -> None:
         """Cancel everything and release the threads."""

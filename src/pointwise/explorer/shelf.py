@@ -5,13 +5,14 @@ A name in an address is only ever compared with the names that were found below 
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pointwise.engines.files import identity_of
+from pointwise.engines.files import opened
 from pointwise.errors import NotFoundError, PointwiseError
 from pointwise.store.history import as_text, stored_below
 from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, FolderKind, read_manifest
@@ -37,9 +38,13 @@ class StoredFolder:
     inside: str = ""
 
     @property
-    def version(self) -> tuple[int, ...] | None:
-        """Its version, which is identified by its manifest file."""
-        return identity_of(self.path / self.kind.file)
+    def version(self) -> str | None:
+        """Its version: the checksum of its manifest, which lists those of all other files; None if it is gone."""
+        try:
+            with opened(self.path / self.kind.file) as manifest:
+                return hashlib.sha256(manifest.read()).hexdigest()
+        except OSError:
+            return None
 
 
 class Shelf:

@@ -6,7 +6,6 @@ removed at any time: everything works without them, only more slowly.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -17,25 +16,27 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.tables import MetricTable
-from pointwise.columns import ACTUAL, IDEAL, ITEM
+from pointwise.columns import ACTUAL, COST, IDEAL, ITEM, ITEMS
 from pointwise.core.evidence import Evidence
 from pointwise.engines import Engine, start_engine
-from pointwise.engines.base import Source, load_own
+from pointwise.engines.base import load_own
 from pointwise.engines.files import opened, say_why
+from pointwise.engines.queries import from_rows
 from pointwise.errors import NotFoundError, RunError
 from pointwise.evaluation import Evaluation, load
 from pointwise.explorer.shelf import StoredFolder
 
 FOLDER = ".pointwise-explorer"
 
+_FEW = 10_000  # rows that are fetched to ask more about them
+_NOWHERE = "gone"
 _ITEMS, _CELLS = "items", "cells"
 _SORTED = ((_ITEMS, ITEM), (_ITEMS, IDEAL), (_ITEMS, ACTUAL), (_CELLS, IDEAL), (_CELLS, ACTUAL))
 
 
 def _place(top: Path, stored: StoredFolder) -> Path:
     """Return where the sidecars of a run are: another version of it has another place."""
-    with opened(stored.path / stored.kind.file) as manifest:
-        return top / FOLDER / hashlib.sha256(manifest.read()).hexdigest()
+    return top / FOLDER / (stored.version or _NOWHERE)
 
 
 def _file(place: Path, table: str, column: str) -> Path:
@@ -98,15 +99,33 @@ class Sorted:
     """
 
     def __init__(self, evaluation: Evaluation, top: Path, stored: StoredFolder) -> None:
-        self.evaluation = evaluation
-        self._stored, self._place = stored, _place(top, stored)
+        evidence = replace(evaluation.evidence, ordered=self._order, known_costs=self._costs)
+        self.evaluation = replace(evaluation, evidence=evidence)
+        self._stored, self._version, self._place = stored, stored.version, _place(top, stored)
+        self._opened: dict[tuple[str, str], nw.LazyFrame | None] = {}
+        self._clusters: dict[str, MetricTable] = {}
+
+    @property
+    def engine(self) -> Engine:
+        """Where it is looked up."""
+        return self.evaluation.engine
 
     def by(self, column: str) -> Evaluation:
         """Return the same evaluation, in which rows with one value of a column are found at once."""
-        evidence = self._evidence
-        items = self._read(_ITEMS, column, evidence.items)
-        cells = self._read(_CELLS, column, evidence.cells)
-        return replace(self.evaluation, evidence=replace(evidence, found=items, cells=cells))
+        return replace(self.evaluation, evidence=self._order(column))
+
+    def _order(self, column: str) -> Evidence:
+        items, cells = self._read(_ITEMS, column), self._read(_CELLS, column)
+        return replace(self._evidence, found=items, cells=cells)
+
+    def _costs(self, side: str) -> nw.LazyFrame | None:
+        table = self.clusters(side)
+        return table.frame.select(side, ITEMS, COST) if COST in table.columns else None
+
+    def _narrowed(self, items: nw.LazyFrame, cells: nw.LazyFrame) -> Evaluation:
+        """Return the evaluation with these rows only, which are few, so that sorted copies are no longer needed."""
+        evidence = replace(self._evidence, found=items, cells=cells, ordered=None, known_costs=None)
+        return replace(self.evaluation, evidence=evidence)
 
     def around(self, item: str) -> Evaluation:
         """Return the evaluation as one item sees it: with the items of its two clusters only.
@@ -115,23 +134,35 @@ class Sorted:
             NotFoundError: It is not among the common items.
         """
         evidence = self._evidence
-        key = evidence.key(ITEM, item)
-        own = self._find(_ITEMS, ITEM, key, evidence.items)
-        found = evidence.engine.collect(own.select(IDEAL, ACTUAL)).to_pylist()
+        own = self._find(_ITEMS, ITEM, evidence.key(ITEM, item))
+        found = self.engine.collect(own.select(IDEAL, ACTUAL)).to_pylist()
         if not found:
             raise NotFoundError(f"Item {item!r} is not among the common items.")
         ideal, actual = found[0][IDEAL], found[0][ACTUAL]
-        members = self._find(_ITEMS, IDEAL, ideal, evidence.items)
-        others = self._find(_ITEMS, ACTUAL, actual, evidence.items).filter(nw.col(IDEAL) != ideal)
-        cells = self._find(_CELLS, IDEAL, ideal, evidence.cells)
-        seen = evidence.engine.checkpoint(nw.concat([members, others.select(*members.collect_schema().names())]))
-        return replace(self.evaluation, evidence=replace(evidence, found=seen, cells=cells))
+        members = self._find(_ITEMS, IDEAL, ideal)
+        others = self._find(_ITEMS, ACTUAL, actual).filter(nw.col(IDEAL) != ideal)
+        seen = self._fetch(nw.concat([members, others]))
+        cells = self._fetch(self._find(_CELLS, IDEAL, ideal))
+        return self._narrowed(seen, cells)
+
+    def of(self, side: str, cluster: str) -> Evaluation:
+        """Return the evaluation with the items and cells of one cluster only."""
+        key = self._evidence.key(side, cluster)
+        return self._narrowed(*(self._fetch(self._find(table, side, key)) for table in (_ITEMS, _CELLS)))
 
     def clusters(self, side: str) -> MetricTable:
         """List the clusters of one side as they were stored, so that they need not be computed again."""
+        if side not in self._clusters:
+            self._clusters[side] = self._list_clusters(side)
+        return self._clusters[side]
+
+    def _list_clusters(self, side: str) -> MetricTable:
         is_ideal = side == IDEAL
         table = self.evaluation.by_ideal_cluster() if is_ideal else self.evaluation.by_actual_cluster()
-        source = self._engine.read(self._stored.path / f"{'ideal' if is_ideal else 'actual'}_clusters.parquet")
+        with opened(self._stored.path / f"{'ideal' if is_ideal else 'actual'}_clusters.parquet") as file:
+            source = self.engine.pin([file])
+        if self._stored.version != self._version:
+            raise RunError(f"The run {self._stored.name!r} was replaced meanwhile. Open the page again.")
         if not set(table.columns) <= set(source.columns):
             return table
         return replace(table, frame=load_own(source, table.columns))
@@ -140,28 +171,32 @@ class Sorted:
     def _evidence(self) -> Evidence:
         return self.evaluation.evidence
 
-    @property
-    def _engine(self) -> Engine:
-        return self.evaluation.engine
+    def _own(self, table: str) -> nw.LazyFrame:
+        return self._evidence.items if table == _ITEMS else self._evidence.cells
 
-    def _find(self, table: str, column: str, key: Any, own: nw.LazyFrame) -> nw.LazyFrame:
-        """Look the rows with one value of a column up, in a sidecar if there is one."""
-        source = self._open(table, column, own)
-        if source is None:
-            return own.filter(nw.col(column) == key)
-        return load_own(self._engine.look_up(source, column, [key]), list(own.collect_schema()))
+    def _find(self, table: str, column: str, key: Any) -> nw.LazyFrame:
+        """Find the rows with one value of a column, which takes an engine no time in a sorted file."""
+        return self._read(table, column).filter(nw.col(column) == key)
 
-    def _read(self, table: str, column: str, own: nw.LazyFrame) -> nw.LazyFrame:
-        """Read a sidecar, with the columns that the evaluation's own table has."""
-        source = self._open(table, column, own)
-        return own if source is None else load_own(source, list(own.collect_schema()))
+    def _fetch(self, frame: nw.LazyFrame) -> nw.LazyFrame:
+        """Fetch rows if they are few, because every further question about them is then answered sooner."""
+        rows = self.engine.collect(frame.head(_FEW + 1))
+        return from_rows(rows, self.engine) if rows.num_rows <= _FEW else frame
 
-    def _open(self, table: str, column: str, own: nw.LazyFrame) -> Source | None:
-        """Open a sidecar, if there is one like the evaluation's own table: attributes may have made ids text."""
+    def _read(self, table: str, column: str) -> nw.LazyFrame:
+        """Read a sidecar with the columns that the evaluation's own table has, or that table itself."""
         path = _file(self._place, table, column)
         if path.is_symlink() or self._place.is_symlink() or not path.is_file():
-            return None
-        wanted, source = dict(own.collect_schema()), self._engine.read(path)
+            return self._own(table)
+        if (table, column) not in self._opened:
+            self._opened[table, column] = self._open(path, self._own(table))
+        found = self._opened[table, column]
+        return self._own(table) if found is None else found
+
+    def _open(self, path: Path, own: nw.LazyFrame) -> nw.LazyFrame | None:
+        """Open a sidecar, if it is like the evaluation's own table: attributes may have made ids text."""
+        wanted, source = dict(own.collect_schema()), self.engine.read(path)
         if not set(wanted) <= set(source.columns):
             return None
-        return source if dict(load_own(source, list(wanted)).collect_schema()) == wanted else None
+        frame = load_own(source, list(wanted))
+        return frame if dict(frame.collect_schema()) == wanted else None

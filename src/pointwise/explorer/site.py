@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pointwise.comparison.comparison import Comparison, load_comparison
 from pointwise.diffs.diff import Diff, load_diff
 from pointwise.engines import start_engine
-from pointwise.errors import IdTypeError, NoCommonItemsError, NotFoundError, PointwiseError
+from pointwise.errors import EngineError, IdTypeError, NoCommonItemsError, NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation, load
 from pointwise.explorer.jobs import Job
+from pointwise.explorer.kept import KeptRuns
 from pointwise.explorer.shelf import Shelf, StoredFolder
 from pointwise.explorer.sidecars import Sorted, prepare
 from pointwise.explorer.sittings import Sittings
+from pointwise.store.contents import steadily
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
 Known = TypeVar("Known", Evaluation, Diff)
@@ -60,6 +62,11 @@ class Site:
     def unrelated(self) -> dict[Any, str]:
         """Versions of what is stored that the attributes are not about, with the reason."""
         return {}
+
+    @cached_property
+    def kept(self) -> KeptRuns:
+        """The runs that are loaded already."""
+        return KeptRuns()
 
     @cached_property
     def sittings(self) -> Sittings:
@@ -143,13 +150,43 @@ class Visit:
 
     def evaluation(self, name: str | None = None) -> Evaluation:
         """Open a run, with the attributes that were given for all."""
-        stored = self.stored(RUN, name)
-        opened: Evaluation = self._open(stored, load)
-        return self._with_attributes(opened, stored)
+        return self.sorted_run(name).evaluation
 
     def sorted_run(self, name: str | None = None) -> Sorted:
-        """Open a run, by default that which the address names, to look up a few of its rows."""
-        return Sorted(self.evaluation(name), self.site.top, self.stored(RUN, name))
+        """Open a run, by default that which the address names, or take one that an earlier visit has loaded."""
+        stored = self.stored(RUN, name)
+        version = stored.version
+        run = self.site.kept.take(stored, version) or self._load(stored)
+        self.opened.push(partial(self._leave, run, stored, version))
+        self.job.uses(run.engine)
+        self.opened.enter_context(run.engine.scope())
+        self._note(stored)
+        return run
+
+    def _load(self, stored: StoredFolder) -> Sorted:
+        """Load a run with an engine of its own, so that visits neither wait for nor cancel each other."""
+
+        def read() -> Sorted:
+            opened = self._with_attributes(load(stored.path, verify=False, engine=engine), stored)
+            return Sorted(opened, self.site.top, stored)
+
+        engine = start_engine()
+        try:
+            self.job.uses(engine)
+            return steadily(stored.path, stored.kind, read)
+        except BaseException:
+            engine.close()
+            raise
+        finally:
+            self.job.leaves(engine)
+
+    def _leave(self, run: Sorted, stored: StoredFolder, version: Any, error: type | None, *_: Any) -> None:
+        """Keep a run for the next visit, unless its engine failed or was interrupted."""
+        is_whole = error is None or (issubclass(error, PointwiseError) and not issubclass(error, EngineError))
+        if self.job.leaves(run.engine) and is_whole:
+            self.site.kept.give(stored, version, run)
+        else:
+            run.engine.close()
 
     def _with_attributes(self, opened: Known, stored: StoredFolder) -> Known:
         """Give an evaluation or a diff the attributes, which are checked once for every version of it."""
@@ -164,8 +201,13 @@ class Visit:
             else:
                 site.verified.add(version)
                 return known
-        self.notes[stored.name] = f"{site.unrelated[version]} So no attributes are shown for {stored.name}."
         return opened
+
+    def _note(self, stored: StoredFolder) -> None:
+        """Say so if the attributes are not about what was opened."""
+        why = self.site.unrelated.get((stored.path, stored.version))
+        if why is not None:
+            self.notes[stored.name] = f"{why} So no attributes are shown for {stored.name}."
 
     def comparison(self) -> Comparison:
         """Open a comparison."""
@@ -175,8 +217,9 @@ class Visit:
     def diff(self) -> Diff:
         """Open a diff, with the attributes that were given for all."""
         stored = self.stored(DIFF)
-        opened: Diff = self._open(stored, load_diff)
-        return self._with_attributes(opened, stored)
+        opened: Diff = self._with_attributes(self._open(stored, load_diff), stored)
+        self._note(stored)
+        return opened
 
     def _open(self, stored: StoredFolder, loader: Callable[..., Any]) -> Any:
         """Load something with an engine of its own, so that visits neither wait for nor cancel each other."""
