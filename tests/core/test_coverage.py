@@ -74,6 +74,38 @@ def test_law_coverage_is_what_the_sets_say(engine, case, home, is_small, data):
     assert found["missing_weight_share"] == share(weight["missing"], weight["common"], weight["missing"])
     assert found["outside_weight_share"] == share(weight["outside"], weight["common"], weight["outside"])
     assert found["actual_weight"] == weigh(actual, known)
+    assert counted(found) == count_clusters(ideal, actual)
+
+
+CLUSTERS = ("ideal_clusters", "ideal_clusters_touched", "actual_clusters", "actual_clusters_touched")
+
+
+def counted(coverage):
+    return {name: coverage[name] for name in CLUSTERS}
+
+
+def count_clusters(ideal, actual):
+    """Count clusters from the definition: a touched one holds a common item, whatever the policies do."""
+    sides = [side for side in (ideal, actual) for _ in range(2)]
+    among = [set(ideal), set(ideal) & set(actual), set(actual), set(ideal) & set(actual)]
+    return {name: len({side[i] for i in items}) for name, side, items in zip(CLUSTERS, sides, among, strict=True)}
+
+
+@pytest.mark.parametrize("policies", [{"outside": "wrong"}, {"missing": "singleton"}, {"missing": "wrong"}, {}])
+def test_policies_leave_the_number_of_touched_clusters_alone(engine, policies):
+    ideal = {"a": 1, "b": 1, "c": 2, "d": 3, "gone": 4}
+    actual = {"a": "x", "b": "y", "c": "y", "d": "y", "new": "y", "other": "z"}
+    found = pw.evaluate(ideal=ideal, actual=actual, engine=engine, **policies).coverage.to_dict()
+    assert counted(found) == count_clusters(ideal, actual)
+
+
+def test_clusters_are_counted_exactly_where_their_shares_are_not_exact():
+    ideal = {(size, member): size for size in range(1, 200) for member in range(size)}
+    actual = {item: n % 997 for n, item in enumerate(ideal)}
+    names = {item: f"{item[0]}-{item[1]}" for item in ideal}
+    sides = [{names[item]: cluster for item, cluster in side.items()} for side in (ideal, actual)]
+    found = pw.evaluate(ideal=sides[0], actual=sides[1]).coverage.to_dict()
+    assert counted(found) == count_clusters(*sides)
 
 
 def test_nothing_outside_weighs_nothing_also_where_weights_of_outside_items_are_not_known():

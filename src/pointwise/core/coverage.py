@@ -12,11 +12,13 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import (
     ACTUAL,
+    ACTUAL_ITEMS,
     ACTUAL_WEIGHT,
     BAD_WEIGHTS,
     CLUSTER,
     COVERAGE_SHARES,
     IDEAL,
+    IDEAL_ITEMS,
     ITEM,
     ITEM_SHARES,
     ITEMS,
@@ -164,6 +166,7 @@ def _share_of(*parts: float | None, part: float | None) -> float | None:
 
 
 _FULL, _SHARED, _COMMON, _OUTSIDE = "_full", "_shared", "_common", "_outside"
+_MOST_ADDED_UP = 10**9  # items, so that a 64-bit integer holds the sum of the parts of all their clusters
 
 
 def _kind_of(name: str) -> Kind:
@@ -241,13 +244,37 @@ class Scope:
 
     def _count_clusters(self) -> tuple[int, int, int]:
         """Count the ideal clusters, and those of both sides that hold a common item."""
-        pairs = self.common.all_pairs
-        common = alignment.common_items(pairs)
-        sides = [_grouped(common, IDEAL), _grouped(common, ACTUAL)]
-        if self.common.counts.missing:  # otherwise every ideal cluster holds a common item
-            sides.append(_grouped(pairs.filter(~nw.col(IDEAL).is_null()), IDEAL))
-        ideal_touched, actual_touched, *ideal = count_each(sides, self.engine)
-        return (*ideal, ideal_touched)[0], ideal_touched, actual_touched
+        ideal_touched, actual_touched = self._add_up_clusters() if self._has_plain_margins else self._count_touched()
+        if not self.common.counts.missing:  # then every ideal cluster holds a common item
+            return ideal_touched, ideal_touched, actual_touched
+        ideal = _grouped(self.common.all_pairs.filter(~nw.col(IDEAL).is_null()), IDEAL)
+        return count(ideal, self.engine), ideal_touched, actual_touched
+
+    @property
+    def _has_plain_margins(self) -> bool:
+        """Whether the cells are those of the common items, and their margins count nothing else."""
+        common = self.common
+        is_plain = common.totals.items == common.counts.common and not common.counts_outside
+        return is_plain and common.totals.items <= _MOST_ADDED_UP
+
+    def _add_up_clusters(self) -> list[int]:
+        """Count the touched clusters without telling them apart: the shares that cells have in one add up to 1.
+
+        Grouping the cells by cluster would take as much memory as their margins did. Shares are counted in parts so
+        small that what they lose by being whole numbers of parts, less than one for each cell, does not add up to half
+        a cluster. So the result is exact.
+        """
+        parts = 1 << (4 * self.common.totals.items).bit_length()
+        cells = self.cells.select(
+            *((nw.col(ITEMS) / nw.col(side) * parts).cast(nw.Int64).alias(side) for side in (IDEAL_ITEMS, ACTUAL_ITEMS))
+        )
+        sums = only_row(cells.select(nw.col(IDEAL_ITEMS, ACTUAL_ITEMS).sum()), self.engine)
+        return [(int(sums[side]) + parts // 2) // parts for side in (IDEAL_ITEMS, ACTUAL_ITEMS)]
+
+    def _count_touched(self) -> list[int]:
+        """Count the touched clusters one by one, where a policy lets other items count in their margins."""
+        common = alignment.common_items(self.common.all_pairs)
+        return count_each([_grouped(common, IDEAL), _grouped(common, ACTUAL)], self.engine)
 
     def _count_actual_clusters(self) -> int:
         return count(_grouped(self.inputs.actual.frame, CLUSTER), self.engine)
