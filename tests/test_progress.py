@@ -60,10 +60,10 @@ def test_metrics_are_shown_while_coverage_is_still_counted(monkeypatch, tmp_path
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(live, "_PATIENCE", 0.0)
     monkeypatch.setattr(Scope, "_count_clusters", count_slowly)
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
     app(["evaluate", str(clusters), str(clusters)], standalone_mode=False)
     assert "counting members outside the truth" in shown[0]
-    assert "precision 1.0000, recall 1.0000" in shown[0]
+    assert "precision 1.0000, recall 1.0000, f1 1.0000, jaccard_distance 0.0000" in shown[0]
 
 
 def test_no_bar_for_quick_work_or_without_a_terminal(monkeypatch):

@@ -20,30 +20,32 @@ def progress(*phases: str) -> Iterator[Callable[[str], None]]:
         phases: The phases that the work will go through.
 
     Yields:
-        A function that shows, beside the phase, what was found so far.
+        A function that shows, below the phase, what was found so far.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.live import Live
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    found = TextColumn("{task.fields[found]}", markup=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), found)
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("starting", total=len(phases) + 1, found="")
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    task = bar.add_task("starting", total=len(phases) + 1)
+    found = Text()  # on lines of its own, because 80 columns do not hold both
+    shown = Live(Group(bar, found), console=Console(stderr=True), transient=True)
 
     def show(phase: str) -> None:
         done = phases.index(phase) + 1 if phase in phases else None
         bar.update(task, description=phase, completed=done)
 
-    timer = threading.Timer(_PATIENCE, bar.start)
+    timer = threading.Timer(_PATIENCE, shown.start)
     timer.daemon = True
     timer.start()
     try:
         with listening(show):
-            yield lambda found: bar.update(task, found=found)
+            yield lambda text: setattr(found, "plain", text)
     finally:
         timer.cancel()
         timer.join()
-        bar.stop()
+        shown.stop()
