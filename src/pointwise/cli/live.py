@@ -33,7 +33,7 @@ def progress(*phases: str) -> Iterator[Callable[[str], None]]:
     bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     task = bar.add_task("starting", total=len(phases) + 1)
     found = Text()  # on lines of its own, because 80 columns do not hold both
-    shown = Live(Group(bar, found), console=Console(stderr=True), transient=True)
+    shown = Live(Group(bar, found), console=Console(stderr=True), transient=True, refresh_per_second=10)
 
     def show(phase: str) -> None:
         done = phases.index(phase) + 1 if phase in phases else None
