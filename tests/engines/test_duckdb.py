@@ -162,9 +162,6 @@ def test_what_was_computed_before_the_end_is_kept():
     assert evaluation.overall["recall"] == recall
 
 
-writing = pytest.mark.skipif(not embedded.WRITES_PLANS, reason="this version of DuckDB cannot keep queries")
-
-
 @pytest.fixture
 def embedded_engine():
     engine = start_engine()
@@ -188,7 +185,6 @@ def table(engine, **columns):
     return from_rows(pa.table(columns), engine)
 
 
-@writing
 def test_a_step_is_asked_once_for_every_kind_of_columns_and_settings(embedded_engine):
     calls = []
     step = remembered(calls)
@@ -210,7 +206,6 @@ def test_a_step_is_asked_once_for_every_kind_of_columns_and_settings(embedded_en
     assert len(calls) == 5
 
 
-@writing
 def test_a_plan_is_good_for_every_engine(embedded_engine):
     calls = []
     step, other = remembered(calls), start_engine(threads=1)
@@ -230,7 +225,6 @@ def test_types_that_cannot_be_written_are_planned_every_time(embedded_engine, mo
     assert len(calls) == 2
 
 
-@writing
 def test_very_many_plans_are_not_kept(embedded_engine, monkeypatch):
     monkeypatch.setattr(embedded, "_plans", {})
     monkeypatch.setattr(embedded, "_MOST_PLANS", 2)

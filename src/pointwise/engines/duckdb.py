@@ -114,8 +114,6 @@ class DuckDBEngine:
 
     def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
         """Apply a step to frames, as a query that was written down when it first met such columns."""
-        if not WRITES_PLANS:
-            return step(*frames, **settings)
         relations = [frame.to_native() for frame in frames]
         columns = tuple(tuple(zip(r.columns, map(str, r.types), strict=True)) for r in relations)
         key = step, columns, tuple(sorted(settings.items()))
@@ -290,9 +288,6 @@ class DuckDBEngine:
 
 Columns = tuple[tuple[str, str], ...]
 """Names and types of the columns of a relation."""
-
-WRITES_PLANS = int(duckdb.__version__.partition(".")[0]) >= 2  # noqa: PLR2004
-"""Whether queries can be kept: before version 2, DuckDB looks up the relations in a query again whenever it uses it."""
 
 _INPUTS = 4
 _plans: dict[Hashable, str | None] = {}
