@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from pointwise.explorer.application import Body
 from pointwise.explorer.jobs import CancelledError, Job, Jobs
 from pointwise.explorer.site import Visit
 from pointwise.explorer.urls import link
-from visiting import is_alike, visiting
+from visiting import SAME_ORIGIN, is_alike, visiting
 
 TRUTH = {f"item {n}": f"ideal {n // 3}" for n in range(90)}
 FOUND = {f"item {n}": f"actual {n // 4}" for n in range(90)}
@@ -217,3 +219,22 @@ def test_an_answer_that_was_cancelled_is_not_kept():
         job.future.result(60)
     assert working.start("key", lambda _: "anew").future.result(60) == "anew"
     working.close()
+
+
+def test_a_visit_that_is_cancelled_while_nobody_waits_leaves_nothing_in_the_log(
+    top: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    is_cancelled = threading.Event()
+
+    def load(path: Path, **settings: Any) -> pw.Evaluation:
+        assert is_cancelled.wait(60)
+        return pw.load(path, **settings)
+
+    monkeypatch.setattr(site, "load", load)
+    with visiting(top, patience=0) as client:
+        found = re.search(r'action="(/cancel/\w+)"', client.get("/run/run").text)
+        assert found
+        assert client.post(found[1], headers=SAME_ORIGIN).status_code == 303
+        is_cancelled.set()
+    gc.collect()  # an exception that nobody took is logged when its future goes
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []

@@ -120,14 +120,9 @@ class Application:
                 return self._write(replace(page, notes=notes), target.format, path, raw)
 
         job = self.jobs.start(self._key(route, names, target, raw), work)
-        if job.future.done():
-            return self._send(job.future.result())
-        waiting = asyncio.shield(asyncio.wrap_future(job.future))
         is_page = route.kind is not None and target.format == "html" and "hx-request" not in request.headers
-        try:
-            return self._send(await asyncio.wait_for(waiting, self.patience if is_page else None))
-        except TimeoutError:
-            return self._working(job, path)
+        await _wait(job, self.patience if is_page else None)
+        return self._send(job.future.result()) if job.future.done() else self._working(job, path)
 
     async def _post(self, request: Request, target: Requested) -> Response:
         body = await request.body()
@@ -224,6 +219,15 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UsageError, 400),
     (InputError, 400),
 )
+
+
+async def _wait(job: Job, patience: float | None) -> None:
+    """Wait until a job is done or the patience is over; the job goes on, and may fail when nobody waits any more."""
+    if job.future.done():
+        return
+    waiting = asyncio.wrap_future(job.future)
+    waiting.add_done_callback(lambda done: done.cancelled() or done.exception())  # so that asyncio does not log it
+    await asyncio.wait([waiting], timeout=patience)
 
 
 def _say(error: PointwiseError) -> str:
