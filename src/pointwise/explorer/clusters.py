@@ -137,8 +137,7 @@ def show_cluster(visit: Visit) -> Page:
     name, kind, key = visit.parts
     side = side_of(kind)
     run = visit.sorted_run()
-    evaluation = run.of(side, key)
-    explained = _explain(name, kind, key, evaluation, run)
+    evaluation, explained = _explain(name, kind, key, run)
     cells = explained.cells.head(_CELLS).to_dicts()
     other = ACTUAL if side == IDEAL else IDEAL
     lettered = [row[other] for row in cells[:_LETTERED]]
@@ -171,16 +170,19 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _explain(name: str, kind: str, key: str, evaluation: Evaluation, run: Sorted) -> ClusterExplanation:
+def _explain(name: str, kind: str, key: str, run: Sorted) -> tuple[Evaluation, ClusterExplanation]:
+    """Find a cluster, and explain it by its own items and cells."""
+    side = side_of(kind)
     try:
-        if kind == "ideal":
-            return evaluation.explain(ideal_cluster=key)
-        return evaluation.explain(actual_cluster=key)
-    except NotFoundError:
-        side = side_of(kind)
+        evaluation = run.of(side, key)
+        given: dict[str, Any] = {side: key}
+        return evaluation, evaluation.explain(**given)
+    except NotFoundError as error:
         near = find_nearest(run.by(side).evidence.cells, side, key, run.engine)
         raise MissingPageError(
-            f"There is no {kind} cluster {key!r} with common items.",
+            str(error),
+            advice="A run knows the clusters with common items. Check the id, or begin with a cluster of the list.",
+            links=[(f"All {kind} clusters", link("run", name, "clusters", kind))],
             nearest=[(str(one), link("run", name, "cluster", kind, one)) for one in near],
         ) from None
 
