@@ -218,7 +218,12 @@ def test_a_diff_shows_the_changes_of_the_library(client: TestClient, stored: Pat
     assert client.get(link("diff", "changed", "cluster", "baseline", "b1")).status_code == 200
     assert client.get(link("diff", "changed", "cluster", "ideal", "b1")).status_code == 404
     assert client.get(link("diff", "changed", "cluster", "baseline", "nothing")).status_code == 404
+    nearest = client.get(link("diff", "changed", "cluster", "experiment", "e1x")).text
+    assert link("diff", "changed", "cluster", "experiment", "e1") in nearest
+    assert link("diff", "changed", "clusters") in nearest.partition("<main")[2]
+    assert '<span class="mark tone-1">B</span>' in client.get("/diff/changed").text
     item = client.get(link("diff", "changed", "item", "word 7")).text
+    assert '<span class="mark tone-0">' not in item  # letters are for parts, which this page does not have
     assert "Split off" in item
     assert "Name 1" in item
     assert client.get("/diff/changed/item", params={"item": "word 7"}).status_code == 200

@@ -256,9 +256,29 @@ def test_an_unknown_item_gets_the_nearest_ids(client: TestClient, evaluation: pw
     assert answer.status_code == 404
     assert "The truth does not list it." in answer.text
     assert link("run", RUN, "item", known[1]["item"]) in answer.text
+
+
+def test_an_unknown_cluster_gets_the_nearest_ids_and_where_all_are(client: TestClient, tmp_path: Path):
     answer = client.get(link("run", RUN, "cluster", "ideal", "inventor-0"))
     assert answer.status_code == 404
-    assert "inventor-001" in answer.text
+    assert link("run", RUN, "cluster", "ideal", "inventor-001") in answer.text
+    assert link("run", RUN, "clusters", "ideal") in answer.text.partition("<main")[2]
+    pw.evaluate(ideal={1: 10, 2: 10}, actual={1: 20, 2: 30}).save(tmp_path / "numbers")
+    with visiting(tmp_path) as opened:
+        assert link("run", "numbers", "cluster", "actual", 30) in opened.get("/run/numbers/cluster/actual/25").text
+        answer = opened.get("/run/numbers/cluster/actual/none")
+        assert answer.status_code == 404
+        assert "ids are integers here" in answer.text
+        assert link("run", "numbers", "clusters", "actual") in answer.text.partition("<main")[2]
+
+
+def test_a_column_of_any_name_is_shown_beside_its_part(tmp_path: Path):
+    known = pa.table({"item": ["a", "b"], "part": ["first", "second"]})
+    pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 2, "b": 3}, attributes=known, slices=["part"]).save(
+        tmp_path / "run"
+    )
+    with visiting(tmp_path) as opened:
+        assert "second" in page(opened, "run", "run", "mistakes")
 
 
 def test_items_are_filtered_by_what_is_known_and_by_metrics(client: TestClient, evaluation: pw.Evaluation):

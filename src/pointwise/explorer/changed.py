@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pointwise.answers.mistake import Part
-from pointwise.columns import ACTUAL_WEIGHT, IDEAL_WEIGHT, ITEM, WEIGHT
+from pointwise.columns import ACTUAL, ACTUAL_WEIGHT, IDEAL, IDEAL_WEIGHT, ITEM, WEIGHT
 from pointwise.diffs.changes import Change, Changes
 from pointwise.diffs.diff import Diff
-from pointwise.diffs.explanations import ChangedItem
+from pointwise.diffs.explanations import ChangedCluster, ChangedItem
 from pointwise.diffs.lineage import FATE, FATES, HEIR
 from pointwise.diffs.names import BASELINE_CLUSTER
 from pointwise.diffs.questions import DESIGN, find_questions
@@ -119,14 +119,12 @@ def _part(name: str, side: str, rank: int, part: Part) -> tuple[str, int, str, s
 
 def _draw(name: str, number: int, change: Change) -> Grid | None:
     """Lay the examples of both parts out, marking what differs between them."""
-    rows = [
-        {ITEM: item, "part": letter, **change.records.get(item, {})}
-        for letter, part in (("A", change.first), ("B", change.second))
-        for item in part.examples
-    ]
-    if not rows:
+    examples = [(rank, item) for rank, part in enumerate((change.first, change.second)) for item in part.examples]
+    if not examples:
         return None
-    return draw_records(f"change-{number}", rows, lambda row: link("diff", name, "item", row[ITEM]))
+    rows = [{ITEM: item, **change.records.get(item, {})} for _, item in examples]
+    ranks = [rank for rank, _ in examples]
+    return draw_records(f"change-{number}", rows, lambda row: link("diff", name, "item", row[ITEM]), ranks)
 
 
 def show_fates(visit: Visit) -> Page:
@@ -168,12 +166,7 @@ def show_changed_cluster(visit: Visit) -> Page:
     name, side, key = visit.parts
     if side not in SIDES:
         raise MissingPageError(f"Clusters of a diff are in the baseline or in the experiment, not in the {side!r}.")
-    diff = visit.diff()
-    try:
-        given: dict[str, Any] = {f"{side}_cluster": key}
-        explained = diff.explain(**given)
-    except NotFoundError as error:
-        raise MissingPageError(str(error.args[0])) from None
+    explained = _explain_cluster(name, side, key, visit.diff())
     other = "experiment" if side == "baseline" else "baseline"
     links = {f"{other}_cluster": lambda row: link("diff", name, "cluster", other, row[f"{other}_cluster"])}
     rows = explained.to_dicts()
@@ -189,6 +182,23 @@ def show_changed_cluster(visit: Visit) -> Page:
     trail = diff_trail(name, ("Clusters", link("diff", name, "clusters")))
     title = f"{side.capitalize()} cluster {key}"
     return Page(title, "changed.html", content, trail, explained.columns, rows, explained.to_dict())
+
+
+def _explain_cluster(name: str, side: str, key: str, diff: Diff) -> ChangedCluster:
+    try:
+        given: dict[str, Any] = {f"{side}_cluster": key}
+        explained = diff.explain(**given)
+    except NotFoundError as error:
+        column = IDEAL if side == "baseline" else ACTUAL
+        near = find_nearest(diff.evidence.cells, column, key, diff.engine)
+        raise MissingPageError(
+            str(error),
+            advice="Check the id, or begin with a cluster of the list.",
+            links=[("What became of the baseline clusters", link("diff", name, "clusters"))],
+            nearest=[(str(one), link("diff", name, "cluster", side, one)) for one in near],
+        ) from None
+    assert isinstance(explained, ChangedCluster)  # noqa: S101  # that is what a cluster is explained by
+    return explained
 
 
 def _say_size(items: int, weight: float) -> str:
@@ -225,7 +235,7 @@ def show_changed_item(visit: Visit) -> Page:
                 _say_size(found.count, found.weight),
                 draw_records(
                     kind,
-                    [{ITEM: i, "part": "A", **records.get(i, {})} for i in found.items],
+                    [{ITEM: i, **records.get(i, {})} for i in found.items],
                     lambda row: link("diff", name, "item", row[ITEM]),
                 )
                 if found.items

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pointwise.answers.mistake import Mistake, Part
 from pointwise.answers.mistakes import Mistakes
+from pointwise.answers.records import Example
 from pointwise.columns import ITEM
-from pointwise.explorer.records import LETTERS, PART, draw_records, letter, record_columns
+from pointwise.explorer.records import LETTERS, draw_records, letter, record_columns
 from pointwise.explorer.runs import cluster_link, run_trail, say_cluster, say_share
 from pointwise.explorer.site import Page, Visit
 from pointwise.explorer.urls import link
@@ -66,11 +67,7 @@ def show_mistakes(visit: Visit) -> Page:
 
 def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
     for number, mistake in enumerate(found):
-        rows = [
-            {ITEM: example.item, PART: letter(rank), **example.record}
-            for rank, part in enumerate(mistake.largest)
-            for example in part.records
-        ]
+        examples = [(rank, example) for rank, part in enumerate(mistake.largest) for example in part.records]
         yield MistakeCard(
             mistake.side,
             str(mistake.cluster),
@@ -81,8 +78,15 @@ def _cards(name: str, found: Mistakes) -> Iterator[MistakeCard]:
             cluster_link(name, mistake),
             [_part(name, mistake, rank, part) for rank, part in enumerate(mistake.largest)],
             mistake.parts - len(mistake.largest),
-            draw_records(f"mistake-{number}", rows, lambda row: link("run", name, "item", row[ITEM])) if rows else None,
+            _draw(name, number, examples) if examples else None,
         )
+
+
+def _draw(name: str, number: int, examples: Sequence[tuple[int, Example]]) -> Grid:
+    """Lay the examples of all parts out, each with the letter of its part."""
+    rows = [{ITEM: example.item, **example.record} for _, example in examples]
+    ranks = [rank for rank, _ in examples]
+    return draw_records(f"mistake-{number}", rows, lambda row: link("run", name, "item", row[ITEM]), ranks)
 
 
 def _part(name: str, mistake: Mistake, rank: int, part: Part) -> tuple[str, int, str, str]:

@@ -20,8 +20,6 @@ _MOST_COLUMNS = 12
 LETTERS = "ABCDE–"
 """Names of parts, the heaviest first; the last one is for all others."""
 
-PART = "part"  # the letter of the part that an item belongs to
-
 
 def choose_columns(evidence: Evidence, shown: Shown | None = None) -> list[str]:
     """Choose which columns of items to show: those requested in the evaluation, or as many as fit on a page."""
@@ -42,17 +40,25 @@ def fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> M
     return fetch_records(evidence, items, columns)
 
 
-def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str]) -> Grid:
-    """Lay out records with the letter of their part, marking what differs from most of them."""
-    attributes = list(dict.fromkeys(column for row in rows for column in row if column not in (ITEM, PART)))
+def draw_records(name: str, rows: Sequence[Row], address: Callable[[Row], str], ranks: Sequence[int] = ()) -> Grid:
+    """Lay out records, marking what differs from most of them.
+
+    Args:
+        name: Of the table in the page.
+        rows: The items, under `item`, with what is known.
+        address: Gives the address of an item.
+        ranks: Of the parts that the items belong to, whose letters stand before them.
+    """
+    attributes = list(dict.fromkeys(column for row in rows for column in row if column != ITEM))
     whole: list[Row] = [dict.fromkeys(attributes) | dict(row) for row in rows]
     grid = list_items(name, "Some of its items", whole, attributes, address)
     usual = find_usual(whole, attributes)
     for row, line in zip(whole, grid.rows, strict=True):
-        line.values[0] = replace(line.values[0], mark=row[PART], tone=str(LETTERS.index(row[PART])))
         for place, attribute in enumerate(attributes, len(line.values) - len(attributes)):
             if differs(row[attribute], usual.get(attribute)):
                 line.values[place] = replace(line.values[place], mark="≠", tone="differs")
+    for rank, line in zip(ranks, grid.rows, strict=bool(ranks)):
+        line.values[0] = replace(line.values[0], mark=letter(rank), tone=str(min(rank, len(LETTERS) - 1)))
     return grid
 
 
