@@ -289,6 +289,16 @@ class Evaluation:
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> round(evaluation.overall["recall"], 4), evaluation.coverage.common_items
         (0.6667, 3)
+        >>> print(evaluation.summary()[0])
+        Common items: 3 of 3 ideal (100.0%) and 3 actual items, weight 3
+        >>> evaluation.warnings, evaluation.engine.name
+        ([], 'duckdb')
+        >>> evaluation.related()["pair_recall"]
+        0.0
+        >>> import pyarrow as pa
+        >>> people = pa.table({"item": ["i1", "i2", "i3"], "name": ["A", "B", "C"], "city": ["Bonn", "Rome", "Rome"]})
+        >>> evaluation.with_attributes(people).with_shown("city").records(["i1"]).to_dicts()[0]["city"]
+        'Bonn'
     """
 
     evidence: Evidence

@@ -41,6 +41,12 @@ class Result(ABC):
         >>> result = evaluation.overall
         >>> len(result), result.to_dicts()[0]["metric"], result.to_arrow().num_rows
         (4, 'precision', 4)
+        >>> result.columns
+        ['metric', 'value', 'low', 'high', 'meaning']
+        >>> result.describe()[1].kind, result.drawing().title
+        (<Kind.METRIC: 'metric'>, 'Overall: 3 items in 2 ideal clusters, weight 3')
+        >>> evaluation.by_ideal_cluster(metrics="recall").to_markdown().splitlines()[-1]
+        '| 1 | 1 | 1 | 33.3% | 0.0000 | 1.0000 |'
     """
 
     @abstractmethod

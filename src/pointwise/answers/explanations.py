@@ -152,8 +152,13 @@ class ItemExplanation(Explanation):
     Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
-        >>> [(row["set"], row["items"]) for row in evaluation.explain(item="i1")][:2]
+        >>> explanation = evaluation.explain(item="i1")
+        >>> [(row["set"], row["items"]) for row in explanation][:2]
         [('true_positives', ['i1']), ('false_positives', ['i3'])]
+        >>> explanation.item, explanation.sets["false_negatives"].items
+        ('i1', ('i2',))
+        >>> list(explanation.named_sets)[:2]
+        ['together, rightly (TP)', 'together, wrongly (FP)']
     """
 
     true_positives: ItemSet
@@ -244,8 +249,11 @@ class ClusterExplanation(Explanation):
     Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
-        >>> [(row["actual_cluster"], row["items"]) for row in evaluation.explain(ideal_cluster=0)]
+        >>> explanation = evaluation.explain(ideal_cluster=0)
+        >>> [(row["actual_cluster"], row["items"]) for row in explanation]
         [(0, 1), (1, 1)]
+        >>> explanation.side, explanation.cluster
+        ('ideal', 0)
     """
 
     cells: MetricTable

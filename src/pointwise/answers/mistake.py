@@ -32,6 +32,8 @@ class Part:
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(part.cluster, part.items) for part in evaluation.mistakes()[0].largest]
         [(0, 1), (1, 1)]
+        >>> evaluation.mistakes()[0].first.describe("ideal")
+        'ideal 0 (1 item, e.g. i1)'
     """
 
     cluster: Any
@@ -88,8 +90,17 @@ class Mistake:
     Examples:
         >>> import pointwise as pw
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
-        >>> print(evaluation.mistakes()[0])
+        >>> mistake = evaluation.mistakes()[0]
+        >>> print(mistake)
         actual 0 merges 2 parts: ideal 0 (1 item, e.g. i1) and ideal 1 (1 item, e.g. i3)
+        >>> mistake.heading, mistake.is_split, mistake.side, mistake.other
+        ('actual 0 merges 2 parts', False, 'actual', 'ideal')
+        >>> [mistake.cell(part) for part in mistake.largest]
+        [(0, 0), (1, 0)]
+        >>> import pyarrow as pa
+        >>> people = pa.table({"item": ["i1", "i2", "i3"], "name": ["Ann", "Ann", "Bob"]})
+        >>> evaluation.with_attributes(people).mistakes()[0].differing
+        ['name']
     """
 
     kind: str

@@ -99,6 +99,8 @@ class MetricTable(Result):
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> [(row["item"], row["recall"]) for row in evaluation.by_item(metrics="recall").sort("item")]
         [('i1', 0.5), ('i2', 0.5), ('i3', 1.0)]
+        >>> evaluation.by_item(metrics="recall").lazy().filter(pw.col("recall") < 1).collect().shape[0]
+        2
     """
 
     title: str
@@ -136,7 +138,7 @@ class MetricTable(Result):
             item_columns=own.names,
         )
 
-    def item_of(self, row: Mapping[str, Any]) -> Any:
+    def _item_of(self, row: Mapping[str, Any]) -> Any:
         """Return the item that a row of a table of items is about."""
         parts = tuple(row[name] for name in self.item_columns)
         return parts if len(parts) > 1 else parts[0]
@@ -285,8 +287,8 @@ class MetricTable(Result):
         if self.records is None:  # the table has it in columns of its own, if at all
             own: list[Record] = [{name: row[head.name] for name, head in self.heads.items()} for row in rows]
             return own if self.heads else [], self.described
-        known = self.records([self.item_of(row) for row in rows])
-        found = [known.get(self.item_of(row), {}) for row in rows]
+        known = self.records([self._item_of(row) for row in rows])
+        found = [known.get(self._item_of(row), {}) for row in rows]
         return (found, (*self.described, *self.heads.values())) if known else ([], self.described)
 
     def _with_records(self, rows: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> Iterator[dict[str, Any]]:
@@ -322,6 +324,8 @@ class Overall(Result):
         0.6667
         >>> [row["metric"] for row in evaluation.overall]
         ['precision', 'recall', 'f1', 'jaccard_distance']
+        >>> evaluation.overall.intervals["recall"].ideal_clusters
+        2
     """
 
     items: int

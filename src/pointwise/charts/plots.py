@@ -27,6 +27,10 @@ class EvaluationPlots:
         >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
         >>> evaluation.plot.mistakes().title.text
         'What costs most'
+        >>> evaluation.plot.distribution().title.text
+        "How the weight spreads over items' precision and recall"
+        >>> evaluation.plot.slices("ideal_cluster_size").title.text
+        'Recall by ideal cluster size'
     """
 
     evaluation: Evaluation
@@ -71,6 +75,10 @@ class ComparisonPlots:
         >>> comparison = pw.compare(ideal=[["i1", "i2"], ["i3"]], variants=releases)
         >>> comparison.plot.history().title.text
         'Precision and recall over time'
+        >>> comparison.plot.movers(metric="recall").title.text
+        'Who moved the recall'
+        >>> comparison.plot.distances().title.text, comparison.plot.distance_map().title.text
+        ('How far apart the clusterings are', 'A map of the clusterings')
     """
 
     comparison: Comparison

@@ -125,6 +125,19 @@ class Comparison:
         0.3333
         >>> comparison.variants
         ['old', 'new']
+        >>> [(row["ideal_cluster"], row["recall_delta"]) for row in comparison.gains("recall")]
+        [(0, 0.5)]
+        >>> len(comparison.losses("recall"))
+        0
+        >>> [(row["variant"], row["pair_recall"]) for row in comparison.related()]
+        [('old', 0.0), ('new', 1.0)]
+        >>> round(comparison.distances()["old", "new"], 4)
+        0.5556
+        >>> import pyarrow as pa
+        >>> people = pa.table({"item": ["i1", "i2", "i3"], "name": ["Ann", "Ann", "Bob"]})
+        >>> moved = comparison.with_attributes(people).with_shown("name").moved_items()
+        >>> [(row["item"], row["name"]) for row in moved]
+        [('i2', 'Ann'), ('i3', 'Bob')]
     """
 
     evaluations: Mapping[str, Evaluation]

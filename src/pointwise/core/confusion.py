@@ -44,6 +44,8 @@ class Confusion:
         >>> matrix = pw.Confusion(tp=1, ideal=2, actual=4, total=6, tn=1)
         >>> matrix.fp, matrix.fn, pw.METRICS["precision"].formula(matrix)
         (3, 1, 0.25)
+        >>> matrix.ratio(matrix.tp, matrix.minimum(matrix.ideal, matrix.actual)), matrix.sqrt(matrix.actual)
+        (0.5, 2.0)
     """
 
     tp: Any

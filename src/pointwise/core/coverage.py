@@ -53,9 +53,19 @@ class Coverage(Result):
 
     Examples:
         >>> import pointwise as pw
-        >>> evaluation = pw.evaluate(ideal=[["i1", "i2"], ["i3"]], actual=[["i1", "i3"], ["i2"]])
-        >>> evaluation.coverage.common_items, evaluation.coverage.missing_items, evaluation.coverage.outside_items
-        (3, 0, 0)
+        >>> weights = {"i1": 1, "i2": 1, "i3": 2, "i4": 4, "i5": 1, "i6": 1}
+        >>> actual = [["i1", "i2", "i5"], ["i3"], ["i6"]]
+        >>> coverage = pw.evaluate(ideal=[["i1", "i2"], ["i3", "i4"]], actual=actual, weights=weights).coverage
+        >>> coverage.common_items, coverage.missing_items, coverage.outside_items
+        (3, 1, 1)
+        >>> coverage.common_share, coverage.missing_share, coverage.outside_share
+        (0.75, 0.25, 0.25)
+        >>> coverage.is_weighted, coverage.common_weight_share, coverage.missing_weight_share
+        (True, 0.5, 0.5)
+        >>> coverage.outside_weight_share
+        0.2
+        >>> coverage.actual_clusters, coverage.actual_clusters_untouched, coverage.ideal_clusters_untouched
+        (3, 1, 0)
     """
 
     ideal_items: int

@@ -44,6 +44,8 @@ class Metric:
         >>> import pointwise as pw
         >>> pw.METRICS["recall"].text, pw.METRICS["recall"].better, pw.METRICS["recall"].swapped
         ('TP / (TP + FN)', 'higher', 'precision')
+        >>> pw.METRICS["precision"].sees_false_positives, pw.METRICS["recall"].sees_false_positives
+        (True, False)
     """
 
     name: str

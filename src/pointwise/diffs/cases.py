@@ -36,8 +36,8 @@ class Case:
         >>> questions = diff.questions(1, seed=1)
         >>> yes = questions.judge_by(lambda a, b: True, judge="ann")
         >>> no = questions.judge_by(lambda a, b: False, judge="bob")
-        >>> [case.kind for case in find_cases(questions, pw.Judgements((*yes, *no)))]
-        ['disagreement']
+        >>> [(case.kind, case.pairs) for case in find_cases(questions, yes + no)]
+        [('disagreement', (('i1', 'i2'),))]
     """
 
     kind: CaseKind

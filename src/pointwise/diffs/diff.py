@@ -80,6 +80,14 @@ class Diff:
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> round(diff.overall["split_rate"], 4)
         0.3333
+        >>> [(row["baseline_cluster"], row["split_rate"]) for row in diff.by_baseline_cluster(metrics="split_rate")]
+        [(0, 0.5), (1, 0.0)]
+        >>> [(row["experiment_cluster"], row["merge_rate"]) for row in diff.by_experiment_cluster(metrics="merge_rate")]
+        [(0, 0.5), (1, 0.0)]
+        >>> [(row["baseline_cluster"], row["fate"]) for row in diff.fates()]
+        [(0, 'reshaped'), (1, 'merged')]
+        >>> diff.engine.name
+        'duckdb'
     """
 
     evidence: Evidence

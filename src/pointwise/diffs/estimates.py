@@ -44,8 +44,9 @@ class Estimate:
         >>> questions = diff.questions(4, seed=1)
         >>> truth = {"i1": 1, "i2": 1, "i3": 2}
         >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
-        >>> diff.estimate(questions, answers)["delta_precision"].metric
-        'delta_precision'
+        >>> estimate = diff.estimate(questions, answers)["delta_precision"]
+        >>> estimate.metric, round(estimate.value, 4), round(estimate.half_width, 4)
+        ('delta_precision', 0.3333, 0.1938)
     """
 
     metric: str

@@ -83,6 +83,9 @@ class Impact(Result):
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
         >>> diff.overall.items, diff.overall.affected_items
         (3, 3)
+        >>> low, high = diff.overall.bounds["delta_precision"]
+        >>> round(low, 4), round(high, 4)
+        (-0.5556, 0.5556)
     """
 
     items: int

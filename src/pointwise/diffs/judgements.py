@@ -60,8 +60,8 @@ class Judgement:
         >>> questions = diff.questions(4, seed=1)
         >>> truth = {"i1": 1, "i2": 1, "i3": 2}
         >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
-        >>> answers[0].judge, answers[0].answer in ("yes", "no")
-        ('ann', True)
+        >>> answers[0].judge, answers[0].pair, answers[0].answer
+        ('ann', ('i1', 'i2'), 'yes')
     """
 
     id: str
@@ -158,8 +158,18 @@ class Judgements(Sequence[Judgement]):
         >>> questions = diff.questions(4, seed=1)
         >>> truth = {"i1": 1, "i2": 1, "i3": 2}
         >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
-        >>> len(answers) == len(questions), {answer.answer for answer in answers} <= {"yes", "no"}
-        (True, True)
+        >>> {pair: verdict.answer for pair, verdict in answers.verdicts.items()}
+        {('i1', 'i2'): 'yes', ('i1', 'i3'): 'no'}
+        >>> both = answers + questions.judge_by(lambda a, b: True, judge="bob")
+        >>> [(answer.judge, answer.answer) for answer in both.about(("i1", "i3"))]
+        [('ann', 'no'), ('bob', 'yes')]
+        >>> len(both.standing), len(both.of("bob")), both.contradictions
+        (4, 2, ())
+        >>> [(row["judge"], row["yes_share"]) for row in both.agreement]
+        [('ann', 0.5), ('bob', 1.0)]
+        >>> guesses = questions.judge_by(lambda a, b: True, judge="matcher", kind="model")
+        >>> len(guesses.verdicts), {verdict.answer for verdict in guesses.model_verdicts.values()}
+        (0, {'yes'})
     """
 
     lines: tuple[Judgement, ...]

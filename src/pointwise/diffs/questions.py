@@ -167,6 +167,10 @@ class Questions(Sequence[Question]):
         >>> questions = diff.questions(4, seed=1)
         >>> len(questions) == len({question.pair for question in questions})
         True
+        >>> questions.by_number[1].pair
+        ('i1', 'i2')
+        >>> questions.to_arrow().column_names[:5]
+        ['question', 'round', 'stratum', 'a', 'b']
     """
 
     questions: tuple[Question, ...]

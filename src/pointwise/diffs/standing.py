@@ -38,12 +38,15 @@ class Standing(Result):
     Examples:
         >>> import pointwise as pw
         >>> diff = pw.diff(baseline=[["i1", "i3"], ["i2"]], experiment=[["i1", "i2"], ["i3"]])
-        >>> questions = diff.questions(4, seed=1)
+        >>> questions = diff.questions(half_width=0.5, seed=1)
         >>> truth = {"i1": 1, "i2": 1, "i3": 2}
         >>> answers = questions.judge_by(lambda a, b: truth[a] == truth[b], judge="ann")
         >>> from pointwise.diffs.standing import look_at
-        >>> sum(row["answered"] for row in look_at(questions, answers)) == len(questions)
-        True
+        >>> standing = look_at(questions, answers)
+        >>> standing.answered, standing.left, [row["answered"] for row in standing]
+        (2, 0, [1, 1])
+        >>> standing.leading.metric, standing.target, standing.is_reached, standing.left_to_target
+        ('delta_precision', 0.5, True, 0)
     """
 
     rows: tuple[Mapping[str, Any], ...]

@@ -358,6 +358,8 @@ class Sweep(Result):
         >>> import pointwise as pw
         >>> links = [("i1", "i2", 0.9), ("i2", "i3", 0.4)]
         >>> found = pw.sweep(ideal=[["i1", "i2"], ["i3"]], links=links)
+        >>> [(row["threshold"], round(row["precision"], 4)) for row in found.rows]
+        [(0.4, 0.5556), (0.9, 1.0)]
         >>> found.best("f1").threshold
         0.9
     """

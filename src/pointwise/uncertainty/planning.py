@@ -102,8 +102,8 @@ class Plan(Result):
         >>> ideal = {f"i{n}": n // 2 for n in range(80)}
         >>> actual = {item: cluster if cluster % 5 else 100 + n for n, (item, cluster) in enumerate(ideal.items())}
         >>> plan = pw.evaluate(ideal=ideal, actual=actual, outside="wrong").plan("recall", half_width=0.02)
-        >>> plan.labelled, plan.clusters > plan.labelled
-        (40, True)
+        >>> plan.labelled, plan.clusters, plan.more_clusters
+        (40, 393, 353)
     """
 
     goal: str
