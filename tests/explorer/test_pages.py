@@ -123,7 +123,23 @@ def test_a_damaged_run_is_named_with_the_reason(tmp_path: Path):
         answer = opened.get("/run/bad")
         assert answer.status_code == 500
         assert "Traceback" not in answer.text
-        assert "is damaged" in answer.text
+        assert "run.json is not as it was written" in answer.text
+
+
+def test_only_what_works_of_something_damaged_is_offered(tmp_path: Path):
+    pw.compare(ideal={"a": 1, "b": 1}, variants={"one": {"a": 1, "b": 2}, "two": {"a": 3, "b": 3}}).save(tmp_path / "c")
+    with visiting(tmp_path) as opened:
+        assert opened.get("/compare/c").status_code == 200
+        sorted((tmp_path / "c").glob("*/items.parquet"))[1].unlink()
+        assert page(opened, "run", "c/one").count('class="tabs"') == 1
+        for address in ("/run/c%2Ftwo/mistakes", "/compare/c/clusters"):
+            answer = opened.get(address)
+            assert answer.status_code == 500
+            assert 'class="tabs"' not in answer.text
+            assert "items.parquet is missing" in answer.text
+            assert "Restore its folder from a copy, or move it away" in answer.text
+        assert link("run", "c/one") in answer.text
+        assert link("run", "c/two") not in answer.text
 
 
 def test_a_run_shows_the_numbers_of_the_library(client: TestClient, evaluation: pw.Evaluation):

@@ -15,15 +15,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pointwise.errors import InputError, NotFoundError, PointwiseError, UsageError
+from pointwise.errors import InputError, NotFoundError, PointwiseError, RunError, UsageError
 from pointwise.explorer.guard import LOOPBACK, Guard, Keys
 from pointwise.explorer.jobs import BusyError, CancelledError, Job, Jobs
 from pointwise.explorer.routes import ACTIONS, Act, Route, find_route, match
+from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.tabs import Tab, tabs_of
 from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format
 from pointwise.pages.rendering import make_environment
-from pointwise.store.manifest import RUN
+from pointwise.store.manifest import COMPARISON, DIFF, RUN
 from pointwise.text.data import as_csv, as_json
 from pointwise.version import __version__
 
@@ -189,14 +190,29 @@ class Application:
             _log.error("A page failed.", exc_info=error)
             error = PointwiseError("Something went wrong inside pointwise. The terminal it runs in shows the details.")
         code = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+        above, stored = target.parts[:2], self.site.shelf.known(*target.parts[:2])
+        damage = self._find_damage(error, stored) if isinstance(error, RunError) and stored else None
+        can_work = stored is not None and damage is None
+        error = damage or error
         missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
-        content = {"message": str(missing), **{n: getattr(missing, n) for n in ("advice", "links", "nearest")}}
+        content = {"message": str(missing), **{n: getattr(missing, n) for n in _TOLD}}
         heading = "Not found" if code == _NOT_FOUND else "This did not work"
-        above = target.parts[:2] if self.site.shelf.knows(*target.parts[:2]) else ()
-        trail = [("Overview", "/"), *([(above[1], link(*above))] if above else [])]
-        run = above[1] if above[:1] == (RUN.noun,) else ""
+        trail = [("Overview", "/"), *([(above[1], link(*above))] if stored else [])]
+        run = above[1] if can_work and above[0] == RUN.noun else ""
         page = Page(heading, "error.html", content, trail, run=run)
-        return Body(self._draw(page, tabs=tabs_of([*above, _ELSEWHERE]) if above else []), "text/html", code)
+        return Body(self._draw(page, tabs=tabs_of([*above, _ELSEWHERE]) if can_work else []), "text/html", code)
+
+    def _find_damage(self, error: RunError, stored: StoredFolder) -> MissingPageError | None:
+        """Say what to do about a folder of which no page can be shown, and which runs inside still can; None if all."""
+        noun, runs = stored.kind.noun, self.site.shelf.runs_inside(stored)
+        if all(one.is_whole for one in (stored, *runs)):
+            return None
+        return MissingPageError(
+            f"The {noun} {stored.name!r} cannot be shown, because its files are damaged or cannot be read.",
+            details=_say(error),
+            advice=f"Restore its folder from a copy, or move it away and {_MAKE_AGAIN[noun]}.",
+            links=[(f"Run {run.name}", link("run", run.name)) for run in runs if run.is_whole],
+        )
 
     def _send(self, body: Body) -> Response:
         kept = {"content-disposition": f'attachment; filename="{body.filename}"'} if body.filename else None
@@ -210,6 +226,7 @@ class Application:
 
 
 _NOT_FOUND = 404
+_TOLD = ("details", "advice", "links", "nearest")  # beside what is missing
 _ELSEWHERE = ""  # a page that none of the tabs leads to
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (MissingPageError, _NOT_FOUND),
@@ -228,6 +245,9 @@ async def _wait(job: Job, patience: float | None) -> None:
     waiting = asyncio.wrap_future(job.future)
     waiting.add_done_callback(lambda done: done.cancelled() or done.exception())  # so that asyncio does not log it
     await asyncio.wait([waiting], timeout=patience)
+
+
+_MAKE_AGAIN = {RUN.noun: "evaluate again", COMPARISON.noun: "compare again", DIFF.noun: "make the diff again"}
 
 
 def _say(error: PointwiseError) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pointwise.engines.files import opened
 from pointwise.errors import NotFoundError, PointwiseError
+from pointwise.store.contents import open_folder
 from pointwise.store.history import as_text, stored_below
 from pointwise.store.manifest import COMPARISON, RUN, ComparisonManifest, FolderKind, read_manifest
 
@@ -46,6 +47,15 @@ class StoredFolder:
         except OSError:
             return None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its manifest can be trusted, and every file is there in its size. Nothing is shown of others."""
+        try:
+            with open_folder(self.path, self.kind, self.kind.manifest, verify=False):
+                return True
+        except PointwiseError:
+            return False
+
 
 class Shelf:
     """Everything that is stored below one folder."""
@@ -77,10 +87,16 @@ class Shelf:
             raise NotFoundError(f"There is no stored {kind.noun} {name!r} below {str(self.top)!r}.")
         return known
 
-    def knows(self, *address: str) -> bool:
-        """Tell whether the first two parts of an address name something that was found."""
+    def known(self, *address: str) -> StoredFolder | None:
+        """Return what the first two parts of an address name, if it was found."""
+        if len(address) < _NAMED:
+            return None
         kinds = {"compare": COMPARISON.noun}
-        return len(address) == _NAMED and (kinds.get(address[0], address[0]), address[1]) in self._found
+        return self._found.get((kinds.get(address[0], address[0]), address[1]))
+
+    def runs_inside(self, stored: StoredFolder) -> list[StoredFolder]:
+        """List the runs that a comparison consists of."""
+        return [one for one in self._found.values() if stored.kind is COMPARISON and one.inside == stored.name]
 
     def _walk(self) -> Iterator[StoredFolder]:
         for path, kind in stored_below(self.top):

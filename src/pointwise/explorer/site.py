@@ -110,16 +110,23 @@ class MissingPageError(PointwiseError):
 
     Args:
         message: What is missing.
+        details: Why, more exactly.
         advice: What to do, or what there is instead.
         links: Where to go instead.
         nearest: Ids that look like one that does not exist, with their addresses.
     """
 
     def __init__(
-        self, message: str, *, advice: str = "", links: Sequence[Link] = (), nearest: Sequence[Link] = ()
+        self,
+        message: str,
+        *,
+        details: str = "",
+        advice: str = "",
+        links: Sequence[Link] = (),
+        nearest: Sequence[Link] = (),
     ) -> None:
         super().__init__(message)
-        self.advice, self.links, self.nearest = advice, tuple(links), tuple(nearest)
+        self.details, self.advice, self.links, self.nearest = details, advice, tuple(links), tuple(nearest)
 
 
 @dataclass(frozen=True)

@@ -373,7 +373,7 @@ def read_manifest(folder: Path, manifest: type[M]) -> M:
             return _understand(json.loads(text, parse_constant=_refuse_constant), manifest)
         except (ValueError, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-            raise UntrustedError(f"is damaged: {kind.file}: {why}.") from error
+            raise UntrustedError(f"is damaged: {kind.file} is not as it was written ({why}).") from error
 
 
 class UntrustedError(Exception):
