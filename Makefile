@@ -14,7 +14,7 @@ demo: $(INSTALLED)  ## Run the main job on the bundled data.
 
 # Tests write and remove some ten thousand small files: in memory, where a folder of the system is large enough.
 IN_MEMORY := test "$$(df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 {print $$4}')" -gt 2000000 2> /dev/null
-TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d) && trap 'rm -rf "$$TMPDIR"' EXIT INT TERM
+TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d) && chmod 711 "$$TMPDIR" && trap 'rm -rf "$$TMPDIR"' EXIT INT TERM
 
 # What the tests on the embedded engine reach of all lines and branches, in per cent; Spark's add what only they can reach.
 COVERED := 95

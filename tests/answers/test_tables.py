@@ -325,3 +325,10 @@ def test_long_values_of_slices_are_cut_and_columns_give_way(monkeypatch):
     assert "Left out to fit the width" in drawn
     assert "| Department of Very L…g Names, Building 3 |" in table.to_markdown()
     assert {row["place"] for row in table} == set(places)
+
+
+def test_texts_have_no_styles_even_where_colours_are_asked_for(evaluation, monkeypatch):
+    table = evaluation.by_ideal_cluster().sort("ideal_cluster")
+    plain = repr(table)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as the kernel of a notebook does
+    assert repr(table) == plain

@@ -263,6 +263,6 @@ def test_pages_and_reports_list_the_columns(tmp_path):
             found = client.get(address)
             assert found.status_code == 200
             assert "<th" in found.text
-            assert "source_dataset" in found.text
+            assert "source_dataset" in found.text.replace("<wbr>", "")  # where a narrow heading may break
     report = evaluation.report(tmp_path / "report.html").read_text()
     assert "<bdi>unique_id</bdi>" in report

@@ -192,7 +192,11 @@ def _say_sizes(explained: ItemExplanation) -> str:
     """Say how its actual cluster looks from where it stands."""
     right, wrong = explained.true_positives.count, explained.false_positives.count
     together = format_count(right + explained.false_negatives.count, "item")
-    mixed = f"and {format_count(wrong, 'item')} that do not belong" if wrong else "and nothing else"
+    mixed = (
+        f"and {format_count(wrong, 'item')} that {'does' if wrong == 1 else 'do'} not belong"
+        if wrong
+        else "and nothing else"
+    )
     return (
         f"Of the {together} that belong together in the truth, itself among them, its actual cluster has {right:,}, "
         f"{mixed}."

@@ -31,9 +31,9 @@ def draw_table(drawing: Drawing) -> str:
     from rich.console import Console
 
     buffer, width = io.StringIO(), terminal_width()
-    # Inside a notebook, rich would display the table instead of writing it.
+    # Inside a notebook, rich would display the table instead of writing it; with FORCE_COLOR it would write styles.
     console = Console(
-        file=buffer, width=width, no_color=True, highlight=False, markup=False, emoji=False, force_jupyter=False
+        file=buffer, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False, force_terminal=False
     )
     if drawing.title:
         console.print(escape_controls(drawing.title))
