@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,6 +196,29 @@ def test_estimates_are_those_of_the_library(judged: TestClient):
     assert [row["value"] for row in found["rows"]] == pytest.approx([row["value"] for row in expected], nan_ok=True)
     assert "you have answered everything" in judged.get("/diff/changed/judge", params={"judge": "ada"}).text
     assert judged.get("/diff/changed/estimates").status_code == 200
+
+
+def test_who_comes_when_everything_is_answered_is_told_why_they_are_asked(judged: TestClient):
+    def see(judge: str) -> str:
+        return str(judged.get("/diff/changed/judge", params={"judge": judge}).text)
+
+    def answer_all(judge: str) -> int:
+        for given in range(100):
+            if "question" not in (asked := ask(judged, judge)):
+                return given
+            assert press(judged, judge, "yes", asked) == 303
+        raise AssertionError("It never ends.")
+
+    assert "a second answer" not in see("bob")
+    answer_all("ada")
+    told = re.search(
+        r"(\d+) answered questions are left for you: a second answer shows how far people agree", see("bob")
+    )
+    assert told
+    assert told[0] in judged.get("/diff/changed/judge/ahead", params={"judge": "bob"}).text
+    assert int(told[1]) == answer_all("bob") > 1
+    assert "you have answered everything" in see("bob")
+    assert "Others have answered everything" in see("eve")
 
 
 def test_a_diff_without_questions_says_how_to_draw_them(client: TestClient):

@@ -92,6 +92,13 @@ def look_ahead(
     return tuple(turns[1:])
 
 
+def count_again(questions: Questions, judgements: Judgements, judge: str) -> int:
+    """Count the answered questions that a judge is still asked, once no question is new any more; 0 before that."""
+    if any(question.number not in judgements.reached for question in questions):
+        return 0
+    return sum(1 for _ in _waiting(questions, judgements, judge, frozenset(), _own(judgements, judge)))
+
+
 def _own(judgements: Judgements, judge: str) -> list[int | None]:
     return [line.question for line in judgements.of(judge)]
 

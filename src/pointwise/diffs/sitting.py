@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pointwise.answers.records import Record
-from pointwise.diffs.asking import Turn, look_ahead, next_turn, show_to
+from pointwise.diffs.asking import Turn, count_again, look_ahead, next_turn, show_to
 from pointwise.diffs.cases import Case, find_cases
 from pointwise.diffs.closure import pair_of
 from pointwise.diffs.judgements import (
@@ -104,6 +104,10 @@ class Sitting:
     def ahead(self, number: int = 2) -> tuple[Turn, ...]:
         """Find which questions will come after the next one."""
         return look_ahead(self.questions, self.judgements, self.judge, number=number, skipped=self.skipped)
+
+    def again(self) -> int:
+        """Count the answered questions that are still asked, once no question is new any more; 0 before that."""
+        return count_again(self.questions, self.judgements, self.judge)
 
     def answer(
         self, number: int, answer: Answer, *, ms: int | None = None, note: str = "", times: int | None = None

@@ -91,9 +91,10 @@ def show_question(visit: Visit) -> Page:
         return Page("Who answers?", "judge_name.html", {"action": link("diff", name, "judge")}, trail)
     sitting, lock = _sitting(visit, judge)
     with lock:
-        turn, standing = sitting.turn(), sitting.standing()
+        turn, standing, again = sitting.turn(), sitting.standing(), sitting.again()
+        has_answered = bool(sitting.judgements.of(judge))
     facts: dict[str, Any] = {"diff": name, "judge": judge, "standing": _progress(standing)}
-    content = _around(visit, standing) | {"said": visit["said"]}
+    content = _around(visit, standing, again) | {"said": visit["said"], "has_answered": has_answered}
     if turn.question is None:
         return Page("Nothing left to ask you", "judge_done.html", content, trail, facts=facts)
     left, right = in_order(turn, (turn.question.a, turn.question.b))
@@ -109,14 +110,14 @@ def show_ahead(visit: Visit) -> Page:
     name, judge = visit.parts[0], visit["judge"].strip()
     sitting, lock = _sitting(visit, judge)
     with lock:
-        turns, standing = sitting.ahead(), sitting.standing()
-    content = _around(visit, standing)
+        turns, standing, again = sitting.ahead(), sitting.standing(), sitting.again()
+    content = _around(visit, standing, again)
     content["questions"] = [_draw(turn, sitting, is_plain=bool(visit["plain"])) for turn in turns]
     rows = [{"question": asked.number} for asked in content["questions"]]
     return Page("What comes next", "ahead.html", content, diff_trail(name), ["question"], rows, {"judge": judge})
 
 
-def _around(visit: Visit, standing: Standing) -> dict[str, Any]:
+def _around(visit: Visit, standing: Standing, again: int) -> dict[str, Any]:
     """Collect what stands around a question."""
     name, judge, plain = visit.parts[0], visit["judge"].strip(), visit["plain"]
     return {
@@ -124,10 +125,17 @@ def _around(visit: Visit, standing: Standing) -> dict[str, Any]:
         "action": link("diff", name, "judge"),
         "ahead": link("diff", name, "judge", "ahead", judge=judge, plain=plain),
         "standing": standing,
+        "again": _say_again(again) if again else "",
         "percent": f"{100 * standing.answered / max(1, standing.questions):.1f}",
         "plain": plain,
         "toggle": link("diff", name, "judge", judge=judge, plain="" if plain else 1),
     }
+
+
+def _say_again(again: int) -> str:
+    """Say why somebody is asked although every question has had its turn."""
+    questions = f"{format_count(again, 'answered question')} {'is' if again == 1 else 'are'}"
+    return f"{questions} left for you: a second answer shows how far people agree."
 
 
 def _draw(turn: Turn, sitting: Sitting, *, is_plain: bool) -> Asked:
