@@ -22,9 +22,9 @@ class Absence:
     """Why an id is not among the items.
 
     Args:
-        reason: "dropped" if the truth lists it and the actual clustering does not; "outside the truth" if the truth
-            does not list it; "in neither" if the actual clustering does not either; "unknown" if that is not known.
-        sentence: The same for people, with what is not known.
+        reason: "dropped" if the truth lists it but the actual clustering does not; "outside the truth" if the truth
+            does not list it but the actual clustering may; "in neither" if neither does; "unknown" if nothing tells.
+        sentence: The same in words, with what is not known.
         ideal_cluster: The ideal cluster of an item that was dropped.
     """
 
@@ -34,7 +34,7 @@ class Absence:
 
 
 def find_absence(item: Any, evidence: Evidence, scope: Scope | KnownScope, options: Options) -> Absence:
-    """Say why an id that is not among the items is not."""
+    """Say why an id is not among the items."""
     dropped = _find_dropped(item, scope)
     if dropped is not None:
         where = f"The truth lists it in ideal cluster {short(dropped)}"
@@ -48,7 +48,7 @@ def find_absence(item: Any, evidence: Evidence, scope: Scope | KnownScope, optio
     return Absence(
         "outside the truth",
         f"The truth does not list it. The actual clustering has {others} that the truth does not list. They are "
-        "counted and not stored, so it may be one of them, or mistyped.",
+        "counted but not stored, so it may be one of them, or mistyped.",
     )
 
 
@@ -56,7 +56,7 @@ def _find_dropped(item: Any, scope: Scope | KnownScope) -> Any:
     """Return the ideal cluster of an item that was dropped; None if it was not, or if that is not known."""
     if not scope.coverage.missing_items or scope.missing is None:
         return None
-    own = scope.missing.filter(nw.col(ITEM).cast(nw.String) == str(item))  # ids of attributes may have made others text
+    own = scope.missing.filter(nw.col(ITEM).cast(nw.String) == str(item))  # text ids of attributes make all ids text
     rows = scope.engine.collect(own.select(IDEAL).head(1)).to_pylist()
     return rows[0][IDEAL] if rows else None
 
@@ -64,7 +64,7 @@ def _find_dropped(item: Any, scope: Scope | KnownScope) -> Any:
 def _lists_truth(evidence: Evidence, scope: Scope | KnownScope, options: Options) -> bool:
     """Tell whether every item of the truth is among the items or among those that were dropped.
 
-    A comparison on shared items leaves out more: what another variant lacks.
+    A comparison on shared items also leaves out what another variant lacks.
     """
     is_dropping = options.missing == "drop" and scope.coverage.missing_items > 0
     if is_dropping and scope.missing is None:

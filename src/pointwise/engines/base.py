@@ -21,15 +21,15 @@ CLOSED = "This result was closed, by close() or at the end of a with block. Eval
 
 
 class Load(Protocol):
-    """Read some columns of a table; in a file without types, keep those named in `text` as they are."""
+    """Read some columns of a table; in a file without types, those named in `text` stay text."""
 
     def __call__(self, columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
-        """Return the columns under the names they have `inside`, unread until an engine's verb asks for them."""
+        """Return the columns under the names they have `inside`; nothing is read until a verb of the engine asks."""
         ...
 
 
 Step = Callable[..., "nw.LazyFrame"]
-"""Makes a frame of frames."""
+"""Makes a frame from frames."""
 
 
 class Hold(Protocol):
@@ -51,8 +51,8 @@ class Labels:
 
     Args:
         count: How many there are.
-        index: What says which label is which item's: "order" (nothing but their order), "numbers" (an index of
-            0, 1, 2, ..., which says the same) or "ids" (an index of another kind).
+        index: What tells which item a label belongs to: "order" (only its position), "numbers" (an index of 0, 1, 2,
+            ..., which says the same) or "ids" (any other index).
         is_fitted: Whether an estimator gave them, so that -1 stands for no cluster.
     """
 
@@ -63,17 +63,17 @@ class Labels:
 
 @dataclass(frozen=True)
 class Source:
-    """A table that was found but not read.
+    """A table that was found but not yet read.
 
     Args:
         name: What to call it in messages.
         columns: Names of its columns.
         load: Reads columns of it.
         is_typed: Whether it says which columns are numbers and which are text. A CSV file does not.
-        files: The files it consists of, if it does.
+        files: The files it consists of, if any.
         labels: What is known of a vector of labels, one per item.
-        ids: The columns that identify an item together, where the source says so itself: tuples are ids.
-        table: The table itself, if it is an Arrow table in memory, which knows its nulls.
+        ids: The columns that together identify an item, where the source itself says so, as tuples do.
+        table: The table itself, if it is an Arrow table in memory, which knows how many nulls it has.
         scope: What its ids are local to, if it says so, such as the sample of a binning.
     """
 
@@ -116,7 +116,7 @@ def load_own(source: Source, columns: Sequence[str]) -> nw.LazyFrame:
 
 
 def only_rows(source: Source, column: str, values: Sequence[Any]) -> Source:
-    """Call the rows of a table in which a column has one of a few values a table, whatever the engine."""
+    """Return a table with only the rows in which a column has one of a few values, on any engine."""
     import narwhals.stable.v2 as nw
 
     def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
@@ -151,7 +151,7 @@ class Engine(Protocol):
         ...
 
     def pin(self, files: Sequence[OpenFile]) -> Source:
-        """Open Parquet files so that what they hold now is read, or an error says that they were replaced.
+        """Open Parquet files so that later reads see what they hold now, or fail because they were replaced.
 
         The files need not stay open after the call.
         """
@@ -173,12 +173,11 @@ class Engine(Protocol):
     def plan(self, step: Callable[..., nw.LazyFrame], *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
         """Apply a step to frames.
 
-        To build a query takes the embedded engine longer than to run it on few rows, so it remembers what a step made
-        of such columns.
+        On few rows, building a query takes the embedded engine longer than running it, so it remembers what a step
+        made of such columns.
 
         Args:
-            step: What to do. Of the frames it looks at nothing but the names and types of their columns, and at nothing
-                else but the settings.
+            step: What to do. It may depend only on the names and types of the frames' columns, and on the settings.
             frames: What to do it with, at most four.
             settings: Further arguments of the step.
         """
@@ -187,7 +186,7 @@ class Engine(Protocol):
     def checkpoint(self, frame: nw.LazyFrame, *, most_rows: int | None = None) -> nw.LazyFrame:
         """Compute a frame once and hold the result, on disk if it does not fit in memory.
 
-        Say if it is known to have few rows: Spark would otherwise hold them in hundreds of pieces.
+        Give `most_rows` if there are known to be few: Spark would otherwise hold them in hundreds of pieces.
         """
         ...
 
@@ -198,7 +197,7 @@ class Engine(Protocol):
     def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column.
 
-        A number is the first 52 bits of the text's MD5 hash, plus a half, so that all engines agree.
+        A number is the first 52 bits of the text's MD5 hash, plus a half, divided by 2**52, so that all engines agree.
         """
         ...
 
@@ -207,7 +206,7 @@ class Engine(Protocol):
         ...
 
     def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
-        """Compute a frame straight into a file, in the format that the path's ending says."""
+        """Compute a frame straight into a file; the ending of its path decides the format."""
         ...
 
     def scope(self) -> AbstractContextManager[None]:
@@ -215,7 +214,7 @@ class Engine(Protocol):
         ...
 
     def turn(self) -> AbstractContextManager[None]:
-        """Use the engine for several verbs and all frames between them, alone if it serves one thread at a time.
+        """Use the engine for several verbs and the frames between them, alone if it serves one thread at a time.
 
         Raises:
             EngineError: It was closed.

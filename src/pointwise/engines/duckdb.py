@@ -58,13 +58,13 @@ class DuckDBEngine:
         return self._read_table(source)
 
     def pin(self, opened: Sequence[files.OpenFile]) -> Source:
-        """Open Parquet files by our own handles, which refer to the same files even if their names do not."""
+        """Open Parquet files through handles of our own, which stay with the files even if their names do not."""
         handles = [os.dup(file.handle) for file in opened]
         if not self._handles:
             weakref.finalize(self, _let_go, self._connection, self._handles)
             _pinning.append(self)
         self._handles += handles
-        # Where there are no names for handles, on Windows, an open file cannot be replaced.
+        # Windows has no names for handles, but there an open file cannot be replaced.
         named = [_HANDLES / str(h) if _HANDLES.is_dir() else f.path for h, f in zip(handles, opened, strict=True)]
         name = _name([file.path for file in opened])
         with _translated_errors(name):
@@ -72,9 +72,9 @@ class DuckDBEngine:
         return Source(name, columns, load)
 
     def look_up(self, source: Source, column: str, values: Sequence[Any]) -> Source:
-        """Read a column of Parquet files for the numbers of the rows, and then these rows.
+        """Read one column of Parquet files to find the numbers of the rows, and then only these rows.
 
-        A filter does the same with one value, and reads little of a sorted file. With several, it reads all columns.
+        For one value a filter does as well, and reads little of a sorted file. For several it would read all columns.
         """
         is_parquet = bool(source.files) and files.format_of(source.files) == "parquet"
         if not is_parquet or len(values) <= 1 or _PLACES & {name.lower() for name in source.columns}:
@@ -113,7 +113,7 @@ class DuckDBEngine:
                 yield
 
     def plan(self, step: Step, *frames: nw.LazyFrame, **settings: Hashable) -> nw.LazyFrame:
-        """Apply a step to frames, as a query that was written down when it first met such columns."""
+        """Apply a step to frames, with the query that was written down when the step first met such columns."""
         relations = [frame.to_native() for frame in frames]
         columns = tuple(tuple(zip(r.columns, map(str, r.types), strict=True)) for r in relations)
         key = step, columns, tuple(sorted(settings.items()))
@@ -127,7 +127,7 @@ class DuckDBEngine:
         return _lazy(self._connection.sql(query))
 
     def _write_plan(self, step: Step, columns: Sequence[Columns], settings: Mapping[str, Hashable]) -> str | None:
-        """Write down what a step makes of empty tables with such columns; None if SQL cannot write one of the types."""
+        """Write down what a step makes of empty tables with such columns; None if a type has no name in SQL."""
         with closing(self._connection.cursor()) as connection:
             for n, named in enumerate(columns):
                 described = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in named)
@@ -168,7 +168,7 @@ class DuckDBEngine:
             return frame.to_native().to_arrow_table()
 
     def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
-        """Compute a frame straight into a file, in the format that the path's ending says."""
+        """Compute a frame straight into a file; the ending of its path decides the format."""
         target = str(path).replace("'", "''")
         with _translated_errors(str(path), verb="written"):
             frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
@@ -233,7 +233,7 @@ class DuckDBEngine:
             for column in mixed.intersection(columns):
                 raise SourceError(
                     f"Column {column!r} of {_name(found)!r} holds values of several types, such as numbers and text: "
-                    "1 and '1' may be the same or not. Write all of them as text, or all as numbers."
+                    "1 and '1' may or may not be the same. Write all of them as text, or all as numbers."
                 )
             return _select(relation, columns, text=text)
 
@@ -257,7 +257,7 @@ class DuckDBEngine:
     def _read_csv_group(
         self, head: files.CsvHead, same: Sequence[Path], columns: Sequence[str], text: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
-        """Read files of the same head, with the names that columns have inside."""
+        """Read files that have the same head, under the names that columns have inside."""
         options: dict[str, Any] = {
             "header": head.has_header,
             "delimiter": head.delimiter,
@@ -295,7 +295,7 @@ _MOST_PLANS = 1_000
 
 
 def _remember(key: Hashable, query: str | None) -> None:
-    """Keep a query, and of very many only the latest."""
+    """Keep a query; if there are too many, forget the oldest."""
     while len(_plans) >= _MOST_PLANS:
         _plans.pop(next(iter(_plans)), None)
     _plans[key] = query
@@ -324,7 +324,7 @@ def _quoted(column: str) -> str:
 
 
 def _as_patterns(found: Sequence[Path]) -> list[str]:
-    """Write paths so that DuckDB, which reads every path as a pattern, means just these."""
+    """Escape paths, because DuckDB takes every path for a pattern."""
     return [str(file).replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") for file in found]
 
 
@@ -347,9 +347,9 @@ def _name(found: Sequence[Path]) -> str:
 
 _HANDLES = Path("/dev/fd")  # names of the files that a process has open
 
-# A frame that was handed out does not keep its engine. The latest engines that pin files live on, so that such a frame
-# can be used for a while; of an older one, connection and handles are closed together, so that the frame fails rather
-# than reads another file under the same handle.
+# A frame that was handed out does not keep its engine alive. So the latest engines that pin files are kept here, and
+# such a frame works for a while. The connection and the handles of an older engine are closed together: then the frame
+# fails, and does not read another file under the same handle.
 _pinning: deque[DuckDBEngine] = deque(maxlen=32)
 
 
@@ -435,7 +435,7 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
     except duckdb.ConnectionException as error:
         raise EngineError(CLOSED) from error
     except RuntimeError as error:
-        # What DuckDB raises when Ctrl-C reaches a query that is under way.
+        # What DuckDB raises when Ctrl-C reaches a running query.
         if str(error) == "Query interrupted":
             raise KeyboardInterrupt from error
         raise

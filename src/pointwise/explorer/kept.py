@@ -1,4 +1,4 @@
-"""Loaded runs, kept between visits: loading one takes as long as looking something up in it."""
+"""Loaded runs, kept between visits, because loading one takes as long as looking something up in it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST_KEPT = 8  # runs that no visit uses
 
 
 class KeptRuns:
-    """Runs that are loaded and that no visit uses at the moment, the latest last.
+    """Loaded runs that no visit is using, the most recently used last.
 
-    A run has an engine of its own, so that only one visit uses it at a time. Another visit at the same time loads it
-    once more.
+    A loaded run has an engine of its own and serves one visit at a time. A second visit at the same time loads the run
+    again.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class KeptRuns:
         self._is_closed = False
 
     def take(self, stored: StoredFolder, version: Any) -> Sorted | None:
-        """Take a loaded run of this version, if there is one; close those of other versions, which nobody needs."""
+        """Take a loaded run of this version, if there is one; close those of other versions, which are out of date."""
         found = None
         with self._lock:
             same = [(key, own, run) for key, (path, own, run) in self._idle.items() if path == stored.path]
@@ -40,7 +40,7 @@ class KeptRuns:
         return found
 
     def give(self, stored: StoredFolder, version: Any, run: Sorted) -> None:
-        """Keep a run for the next visit, instead of the one that was not used for longest."""
+        """Keep a run for the next visit; if there are too many, close the one that was unused for longest."""
         with self._lock:
             self._idle[id(run)] = (stored.path, version, run)
             is_too_many = self._is_closed or len(self._idle) > MOST_KEPT
@@ -49,7 +49,7 @@ class KeptRuns:
             gone.engine.close()
 
     def close(self) -> None:
-        """Close all of them, and those that are still to be given."""
+        """Close all runs, and from now on every run that is given back."""
         with self._lock:
             self._is_closed = True
             idle = [run for _, _, run in self._idle.values()]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pointwise.diffs.estimation import Estimates
 
 _LEADING = {
-    "precision": "Of the weight in an average item's cluster, so much belongs there",
+    "precision": "How much of the weight in an average item's cluster belongs there",
     "delta_precision": "Precision of the experiment minus precision of the baseline",
 }
 _SENTENCES = {
@@ -41,11 +41,11 @@ def summarise_diff(diff: Diff, estimates: Estimates | None) -> str:
 
 
 def say_estimated(diff: Diff, estimates: Estimates | None) -> str:
-    """Say whether the experiment is better, by what people answered."""
+    """Say what people's answers tell: whether the experiment is better, or how precise a single clustering is."""
     metric = "precision" if diff.is_singletons else "delta_precision"
     if estimates is None or estimates[metric].value is None:
-        what = "How precise it is" if diff.is_singletons else "Whether that is better"
-        return f"{what}, people's answers will tell: there are too few yet."
+        what = "how precise it is" if diff.is_singletons else "whether that is better"
+        return f"There are too few answers so far to say {what}."
     known = estimates[metric]
     value, low, high = (end or 0.0 for end in (known.value, known.low, known.high))
     ends = f"{name_interval(estimates.confidence)} {format_interval(Kind.METRIC, low, high)}"
@@ -66,7 +66,7 @@ def impact_headlines(diff: Diff) -> list[Headline]:
 
 
 def judged_headlines(estimates: Estimates | None) -> Iterator[Headline]:
-    """Say what people's answers amount to."""
+    """Say what the answers add up to."""
     if estimates is None:
         return
     for one in (estimates.overall[name] for name in _LEADING if name in estimates.overall):
@@ -78,7 +78,7 @@ def judged_headlines(estimates: Estimates | None) -> Iterator[Headline]:
 
 
 def say_bounds(diff: Diff) -> str:
-    """Say between which values the answers can only lie."""
+    """Say which values are possible, whatever people answer."""
     known = " and ".join(_say_bound(name, low, high) for name, (low, high) in diff.overall.bounds.items())
     return f"Whatever people answer, {known}."
 

@@ -38,7 +38,7 @@ _SHORT = 12  # rows that need no search
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """What a comparison says about one metric."""
+    """What a comparison says about one metric, in words."""
 
     metric: str
     word: str  # as `judge` says
@@ -101,7 +101,7 @@ def _listed(names: Sequence[str]) -> str:
 def tabulate_changes(
     name: str, caption: str, table: MetricTable, keys: Sequence[str], metrics: Sequence[Metric]
 ) -> Grid:
-    """Put the differences of all metrics of a slice or a variant into one row."""
+    """Put the differences of a slice or a variant in all metrics into one row."""
     grouped: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     for row in table:
         grouped.setdefault(tuple(row[key] for key in keys), {})[row[METRIC]] = row
