@@ -2,9 +2,9 @@
 
     python benchmarks/explorer.py [--items 100e6] [--looks 20] [--seconds 10] [--folder DIR]
 
-Starts `pointwise explore` over a run and asks for every kind of page as JSON, each for several items or clusters that
-were not asked for before, as often as there is time for. Prints p50 and p95 with the number of looks, and writes them
-to `benchmarks/results/explorer.*`.
+Starts `pointwise explore` over a run and asks for every kind of page as JSON, each for several items or clusters, as
+often as there is time for. Answers are computed anew, unless the kind of page says that they were seen before. Prints
+p50 and p95 with the number of looks, and writes them to `benchmarks/results/explorer.*`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ from _measure import Bench, arguments, connect, count, say
 
 START = "from pointwise.cli import main; main()"
 RUN = "/run/run"
+SEEN = ", seen before"
+ANEW = {"cache-control": "no-cache"}
+
+Look = Callable[..., dict[str, Any]]
 
 
 def columns(items: int) -> tuple[str, str]:
@@ -73,7 +77,7 @@ def store(folder: Path) -> None:
 
 
 @contextmanager
-def explorer(folder: Path, *options: str) -> Iterator[tuple[Callable[[str], dict[str, Any]], int]]:
+def explorer(folder: Path, *options: str) -> Iterator[tuple[Look, int]]:
     """Start the explorer; give a function that asks for a page, and the number of the process."""
     words = [sys.executable, "-c", START, "explore", str(folder / "runs"), "--no-open", *options]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
@@ -85,38 +89,38 @@ def explorer(folder: Path, *options: str) -> Iterator[tuple[Callable[[str], dict
             if not line:
                 raise SystemExit("The explorer did not start.")
         cookie = ask(found[1], found[2]).getheader("set-cookie").partition(";")[0]
-        yield lambda path: json.loads(ask(found[1], path, cookie).read()), process.pid
+        yield lambda path, **headers: json.loads(ask(found[1], path, cookie=cookie, **headers).read()), process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def ask(host: str, path: str, cookie: str = "") -> http.client.HTTPResponse:
+def ask(host: str, path: str, **headers: str) -> http.client.HTTPResponse:
     """Ask for a page and wait for as long as it takes."""
     connection = http.client.HTTPConnection(host, timeout=3_600)
-    connection.request("GET", path, headers={"cookie": cookie})
+    connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     if answer.status >= 400:
         raise SystemExit(f"{path}: {answer.status} {answer.read()[:200]!r}")
     return answer
 
 
-def pages(look: Callable[[str], dict[str, Any]], looks: int, items: int) -> dict[str, list[str]]:
-    """List the addresses to ask for, by kind of page: ids differ, so that no answer is known already."""
+def pages(look: Look, looks: int, items: int) -> dict[str, list[str]]:
+    """List the addresses to ask for, by kind of page."""
     found = draw(looks, items)
     deep = look(f"{RUN}/clusters/ideal.json?" + urlencode({"sort": "recall"}))["rows"][-1]
     conditions = [f"items >= {n % 5} and recall < {1 - n / 1000:g}" for n in range(looks)]
     places = [json.dumps([deep["recall"] + n / 1000, deep["ideal_cluster"]]) for n in range(looks)]
     return {
         "overview": ["/.json"] * looks,
-        "run": [f"{RUN}.json?again={n}" for n in range(3)],
-        "run, seen before": [f"{RUN}.json?again=0"] * looks,
-        "mistakes": [f"{RUN}/mistakes.json?again={n}" for n in range(3)],
-        "mistakes, seen before": [f"{RUN}/mistakes.json?again=0"] * looks,
-        "slices": [f"{RUN}/slices.json?" + urlencode({"by": "ideal_cluster_size", "again": n}) for n in range(3)],
+        "run": [f"{RUN}.json"] * 3,
+        f"run{SEEN}": [f"{RUN}.json"] * looks,
+        "mistakes": [f"{RUN}/mistakes.json"] * 3,
+        f"mistakes{SEEN}": [f"{RUN}/mistakes.json"] * looks,
+        "slices": [f"{RUN}/slices.json?by=ideal_cluster_size"] * 3,
         "item": [f"{RUN}/item/{item}.json" for item, _ in found],
         "cluster": [f"{RUN}/cluster/actual/{cluster}.json" for _, cluster in found],
-        "clusters, first page": [f"{RUN}/clusters/ideal.json?again={n}" for n in range(looks)],
+        "clusters, first page": [f"{RUN}/clusters/ideal.json"] * looks,
         "clusters, far down": [
             f"{RUN}/clusters/ideal.json?" + urlencode({"sort": "recall", "after": place}) for place in places
         ],
@@ -138,7 +142,7 @@ def measure(
             end = time.perf_counter() + seconds
             for address in addresses:
                 start = time.perf_counter()
-                look(address)
+                look(address, **({} if kind.endswith(SEEN) else ANEW))
                 times.setdefault(kind, []).append(time.perf_counter() - start)
                 if time.perf_counter() > end:
                     break

@@ -19,6 +19,7 @@ from pointwise.errors import EngineError
 from pointwise.explorer import Site, jobs, kept, site
 from pointwise.explorer.application import Body
 from pointwise.explorer.jobs import CancelledError, Job, Jobs
+from pointwise.explorer.sidecars import Sorted
 from pointwise.explorer.site import Visit
 from pointwise.explorer.urls import link
 from visiting import SAME_ORIGIN, is_alike, visiting
@@ -175,6 +176,31 @@ def test_what_visits_checkpoint_is_released(top: Path):
         run = visit(top, lambda opened: (opened.evaluation().mistakes(), opened.sorted_run())[1], explored)
         assert run.future.result().engine._held == []
     explored.kept.close()
+
+
+def test_an_answer_is_kept_for_what_the_page_reads_until_it_is_reloaded_by_force(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[str] = []
+    open_run = Visit.sorted_run
+
+    def count(self: Visit, name: str | None = None) -> Sorted:
+        opened.append(self["kind"])
+        return open_run(self, name)
+
+    monkeypatch.setattr(Visit, "sorted_run", count)
+    with visiting(top) as client:
+        pages = [client.get(f"/run/run/mistakes{query}").text for query in ("", "?again=1", "?kind=&again=2")]
+        assert opened == [""]
+        assert len(set(pages)) == 1
+        client.get("/run/run/mistakes?again=1&kind=over-merge")
+        text = client.get("/run/run/mistakes?kind=over-merge&kind=under-merge&all=1&x=2").text
+        assert opened == ["", "over-merge", "under-merge"]
+        assert "/run/run/mistakes.json?kind=under-merge&amp;all=1" in text
+        assert client.get("/run/run/mistakes", headers={"cache-control": "no-cache"}).text == pages[0]
+        assert opened == ["", "over-merge", "under-merge", ""]
+        client.get("/run/run/mistakes", headers={"cache-control": "max-age=0"})
+        assert len(opened) == 4
 
 
 def test_the_same_question_at_the_same_time_is_computed_once():

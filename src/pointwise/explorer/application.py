@@ -18,11 +18,11 @@ from starlette.types import Receive, Scope, Send
 from pointwise.errors import InputError, NotFoundError, PointwiseError, RunError, UsageError
 from pointwise.explorer.guard import LOOPBACK, Guard, Keys
 from pointwise.explorer.jobs import BusyError, CancelledError, Job, Jobs
-from pointwise.explorer.routes import ACTIONS, Act, Route, find_route, match
+from pointwise.explorer.routes import ACTIONS, MOST_FIELDS, Act, Route, find_route, match
 from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.tabs import Tab, tabs_of
-from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format
+from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format, write_query
 from pointwise.pages.rendering import make_environment
 from pointwise.store.manifest import COMPARISON, DIFF, RUN
 from pointwise.text.data import as_csv, as_json
@@ -110,24 +110,27 @@ class Application:
         if target.parts[:1] == ("static",):
             return self._asset("/".join(target.parts[1:]))
         route, names = find_route(target.parts)
-        query = dict(parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=100))
-        path, raw = _path_of(request, target.format), request.url.query
+        query = route.read(request.url.query)
+        path, said = _path_of(request, target.format), write_query(query)
 
         def work(job: Job) -> Body:
             visit = Visit(self.site, names, query, job)
             with visit.opened:
                 page = route.show(visit)
                 notes = tuple(visit.notes.values()) if route.kind is not None else ()
-                return self._write(replace(page, notes=notes), target.format, path, raw)
+                return self._write(replace(page, notes=notes), target.format, path, said)
 
-        job = self.jobs.start(self._key(route, names, target, raw), work)
+        is_forced = "no-cache" in request.headers.get("cache-control", "")  # as browsers reload with the shift key
+        job = self.jobs.start(self._key(route, names, target, said), work, anew=is_forced)
         is_page = route.kind is not None and target.format == "html" and "hx-request" not in request.headers
         await _wait(job, self.patience if is_page else None)
         return self._send(job.future.result()) if job.future.done() else self._working(job, path)
 
     async def _post(self, request: Request, target: Requested) -> Response:
         body = await request.body()
-        form = dict(parse_qsl(body.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=100))
+        form = dict(
+            parse_qsl(body.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        )
         if target.parts[:1] == ("cancel",) and len(target.parts) == 2:  # noqa: PLR2004
             job = self.jobs.find(target.parts[1])
             if job is not None:

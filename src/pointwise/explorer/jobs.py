@@ -104,15 +104,20 @@ class Jobs:
         self._lock = threading.Lock()
         self._waiting = 0
 
-    def start(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
+    def start(self, key: Hashable, work: Callable[[Job], Any], *, anew: bool = False) -> Job:
         """Start a job, or return the one that does the same; a key of None is never the same.
+
+        Args:
+            key: What the answer depends on.
+            work: What to do.
+            anew: Whether to do it even if there is an answer already.
 
         Raises:
             BusyError: Too many wait already.
         """
         with self._lock:
             known = self._jobs.get(key) if key is not None else None
-            if known is not None and not _has_failed(known):
+            if known is not None and not _has_failed(known) and not (anew and known.future.done()):
                 self._jobs.move_to_end(key)
                 return known
             if self._waiting >= MOST_WAITING:

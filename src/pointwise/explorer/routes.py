@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
+from pointwise.columns import BASELINE, EXPERIMENT, ITEM
 from pointwise.explorer.changed import (
     find_changed_item,
     show_changed_cluster,
@@ -26,6 +28,8 @@ from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.slices import show_slices
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
+MOST_FIELDS = 100  # of an address or a form
+
 Show = Callable[[Visit], Page]
 Act = Callable[[Visit, Mapping[str, str]], str]
 """Does what a form requests, and returns where to go next."""
@@ -40,11 +44,18 @@ class Route:
         show: Makes the page.
         kind: What the first name in the address refers to, for whose version an answer is valid; None for pages that
             are made anew each time.
+        reads: The parameters that the page reads, beside which others say nothing.
     """
 
     parts: tuple[str | None, ...]
     show: Show
     kind: FolderKind | None = None
+    reads: tuple[str, ...] = ()
+
+    def read(self, query: str) -> dict[str, str]:
+        """Read the parameters of the page; one that is not given is empty."""
+        given = dict(parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        return {name: given.get(name, "") for name in self.reads}
 
 
 def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -57,33 +68,36 @@ def match(pattern: tuple[str | None, ...], parts: tuple[str, ...]) -> tuple[str,
     return tuple(given for own, given in pairs if own is None)
 
 
+_LIST = ("sort", "after")
+_PAIR = (EXPERIMENT, BASELINE)
+
 ROUTES = (
     Route((), show_overview),
-    Route(("search",), show_search),
+    Route(("search",), show_search, reads=("q", "run")),
     Route(("review",), show_review),
     Route(("run", None), show_run, RUN),
     Route(("run", None, "report"), show_run_report, RUN),
-    Route(("run", None, "slices"), show_slices, RUN),
-    Route(("run", None, "clusters", None), show_clusters, RUN),
-    Route(("run", None, "cluster", None, None), show_cluster, RUN),
-    Route(("run", None, "items"), show_items, RUN),
+    Route(("run", None, "slices"), show_slices, RUN, ("by", "where")),
+    Route(("run", None, "clusters", None), show_clusters, RUN, (*_LIST, "size", "where")),
+    Route(("run", None, "cluster", None, None), show_cluster, RUN, ("part", "after")),
+    Route(("run", None, "items"), show_items, RUN, (*_LIST, "where")),
     Route(("run", None, "item", None), show_item, RUN),
     Route(("run", None, "item", None, "elsewhere"), show_elsewhere),
-    Route(("run", None, "mistakes"), show_mistakes, RUN),
-    Route(("compare", None), show_comparison, COMPARISON),
+    Route(("run", None, "mistakes"), show_mistakes, RUN, ("kind", "all")),
+    Route(("compare", None), show_comparison, COMPARISON, _PAIR),
     Route(("compare", None, "report"), show_comparison_report, COMPARISON),
-    Route(("compare", None, "clusters"), show_changes, COMPARISON),
-    Route(("compare", None, "item"), find_compared_item, COMPARISON),
+    Route(("compare", None, "clusters"), show_changes, COMPARISON, (*_PAIR, *_LIST, "change")),
+    Route(("compare", None, "item"), find_compared_item, COMPARISON, (ITEM,)),
     Route(("compare", None, "item", None), show_compared_item, COMPARISON),
-    Route(("diff", None), show_diff, DIFF),
+    Route(("diff", None), show_diff, DIFF, ("all",)),
     Route(("diff", None, "report"), show_diff_report),
-    Route(("diff", None, "clusters"), show_fates, DIFF),
+    Route(("diff", None, "clusters"), show_fates, DIFF, (*_LIST, "fate")),
     Route(("diff", None, "cluster", None, None), show_changed_cluster, DIFF),
-    Route(("diff", None, "item"), find_changed_item, DIFF),
+    Route(("diff", None, "item"), find_changed_item, DIFF, (ITEM,)),
     Route(("diff", None, "item", None), show_changed_item, DIFF),
-    Route(("diff", None, "judge"), show_question),
-    Route(("diff", None, "judge", "ahead"), show_ahead),
-    Route(("diff", None, "adjudicate"), show_cases),
+    Route(("diff", None, "judge"), show_question, reads=("judge", "plain", "said")),
+    Route(("diff", None, "judge", "ahead"), show_ahead, reads=("judge", "plain")),
+    Route(("diff", None, "adjudicate"), show_cases, reads=("judge",)),
     Route(("diff", None, "estimates"), show_estimates),
 )
 

@@ -136,7 +136,7 @@ class Visit:
     Args:
         site: What is shown.
         parts: The names and ids in the address.
-        query: What follows its question mark.
+        query: What follows its question mark: all that the page reads.
         job: The work, which says whether it was cancelled.
     """
 
@@ -149,7 +149,7 @@ class Visit:
 
     def __getitem__(self, name: str) -> str:
         """Return a parameter of the address; empty if it is not there."""
-        return self.query.get(name, "")
+        return self.query[name]
 
     def stored(self, kind: FolderKind, name: str | None = None) -> StoredFolder:
         """Find what the address names first."""

@@ -7,6 +7,7 @@ without being taken for a format. Servers and browsers pass such parts on unchan
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote, unquote, urlencode
@@ -40,9 +41,17 @@ def decode(part: str) -> str:
 
 def link(*parts: Any, **query: Any) -> str:
     """Write the address of a page; a query that is None or empty is left out."""
-    given = {name: str(value) for name, value in query.items() if value not in (None, "")}
-    path = "/" + "/".join(map(encode, parts))
-    return f"{path}?{urlencode(given)}" if given else path
+    return with_query("/" + "/".join(map(encode, parts)), write_query(query))
+
+
+def write_query(query: Mapping[str, Any]) -> str:
+    """Write parameters of a page; one that is None or empty is left out."""
+    return urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
+
+
+def with_query(path: str, query: str) -> str:
+    """Write a path with the parameters behind it, if there are any."""
+    return f"{path}?{query}" if query else path
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def read_path(raw: bytes) -> Requested:
 
 def with_format(path: str, query: str, chosen: PageFormat) -> str:
     """Write the address of the same page in another format."""
-    return f"{path}.{chosen}" + (f"?{query}" if query else "")
+    return with_query(f"{path}.{chosen}", query)
 
 
 def write_key(key: list[Any]) -> str:
