@@ -6,8 +6,9 @@ import csv
 import io
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import narwhals.stable.v2 as nw
@@ -19,7 +20,9 @@ from starlette.testclient import TestClient
 import pointwise as pw
 from pointwise.engines import start_engine
 from pointwise.engines.queries import from_rows
-from pointwise.explorer.jobs import CancelledError, Job, Jobs
+from pointwise.explorer import Site, jobs, site
+from pointwise.explorer.jobs import COMPUTING, CancelledError, Job, Jobs
+from pointwise.explorer.site import Visit
 from pointwise.explorer.urls import decode, encode, link, read_path
 from pointwise.text.values import format_metric
 from visiting import SAME_ORIGIN, is_alike, visiting
@@ -405,8 +408,47 @@ def test_a_page_that_takes_long_tells_of_the_work_and_comes_by_itself(tmp_path: 
         assert "How good is it?" in answer.text
 
 
+def test_a_page_that_takes_long_says_what_is_being_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    has_loaded, may_go_on = threading.Event(), threading.Event()
+
+    def load_slowly(path: Path, **settings: Any) -> pw.Evaluation:
+        loaded = pw.load(path, **settings)
+        has_loaded.set()
+        assert may_go_on.wait(60)
+        return loaded
+
+    monkeypatch.setattr(site, "load", load_slowly)
+    monkeypatch.setattr(jobs, "AT_ONCE", 1)
+    with visiting(tmp_path, patience=0) as opened:
+        opened.get("/run/run/mistakes?kind=over-merge&x=1")
+        assert has_loaded.wait(60)
+        text = opened.get("/run/run/mistakes?kind=over-merge&x=1").text
+        assert "Reading: " in text
+        assert '<a href="/run/run/mistakes?kind=over-merge">Look again now</a>' in text
+        assert '<a href="/run/run">' in text
+        assert "Waiting for other pages: " in opened.get("/run/run/slices").text
+        may_go_on.set()
+
+
+def test_a_job_computes_unless_it_reads(tmp_path: Path):
+    pw.evaluate(ideal={"a": "x", "b": "x"}, actual={"a": "y", "b": "z"}).save(tmp_path / "run")
+    pw.diff(baseline={"a": "x", "b": "x"}, experiment={"a": "y", "b": "z"}).save(tmp_path / "diff")
+    for name, opens in (("run", Visit.evaluation), ("diff", Visit.diff)):
+        job = Job(lambda job, name=name, opens=opens: _phases(Visit(Site(tmp_path), (name,), {}, job), opens))
+        job.run()
+        assert job.future.result() == (COMPUTING, COMPUTING)
+
+
+def _phases(visit: Visit, opens: Callable[[Visit], Any]) -> tuple[str, str]:
+    before = visit.job.phase
+    with visit.opened:
+        opens(visit)
+        return before, visit.job.phase
+
+
 def test_work_that_was_cancelled_says_so_and_starts_anew():
-    jobs, started = Jobs(), threading.Event()
+    working, started = Jobs(), threading.Event()
 
     def work(job: Job) -> str:
         engine = start_engine()
@@ -419,14 +461,14 @@ def test_work_that_was_cancelled_says_so_and_starts_anew():
         finally:
             engine.close()
 
-    job = jobs.start("key", work)
+    job = working.start("key", work)
     assert started.wait(60)
     while not job.future.done():
         job.cancel()
         time.sleep(0.01)
     assert isinstance(job.future.exception(), CancelledError)
-    assert jobs.start("key", lambda _: "anew").future.result(60) == "anew"
-    jobs.close()
+    assert working.start("key", lambda _: "anew").future.result(60) == "anew"
+    working.close()
 
 
 def test_a_wrong_truth_is_noted_for_review(tmp_path: Path):

@@ -22,7 +22,7 @@ from pointwise.explorer.routes import ACTIONS, MOST_FIELDS, Act, Route, find_rou
 from pointwise.explorer.shelf import StoredFolder
 from pointwise.explorer.site import MissingPageError, Page, Site, Visit
 from pointwise.explorer.tabs import Tab, tabs_of
-from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format, write_query
+from pointwise.explorer.urls import PageFormat, Requested, link, read_path, with_format, with_query, write_query
 from pointwise.pages.rendering import make_environment
 from pointwise.store.manifest import COMPARISON, DIFF, RUN
 from pointwise.text.data import as_csv, as_json
@@ -124,7 +124,9 @@ class Application:
         job = self.jobs.start(self._key(route, names, target, said), work, anew=is_forced)
         is_page = route.kind is not None and target.format == "html" and "hx-request" not in request.headers
         await _wait(job, self.patience if is_page else None)
-        return self._send(job.future.result()) if job.future.done() else self._working(job, path)
+        return (
+            self._send(job.future.result()) if job.future.done() else self._working(job, target, with_query(path, said))
+        )
 
     async def _post(self, request: Request, target: Requested) -> Response:
         body = await request.body()
@@ -181,9 +183,10 @@ class Application:
             **page.content,
         )
 
-    def _working(self, job: Job, path: str) -> Response:
-        content = {"seconds": round(job.seconds), "cancel": f"/cancel/{job.name}", "path": path}
-        page = Page("Working on it", "working.html", content, status=202)
+    def _working(self, job: Job, target: Requested, address: str) -> Response:
+        facts = {"phase": job.phase, "seconds": round(job.seconds)}
+        content = facts | {"cancel": f"/cancel/{job.name}", "address": address}
+        page = Page("Working on it", "working.html", content, _trail(target.parts[:2]), status=202)
         answer = self._send(Body(self._draw(page), "text/html", page.status))
         answer.headers["refresh"] = "1"
         return answer
@@ -200,9 +203,8 @@ class Application:
         missing = error if isinstance(error, MissingPageError) else MissingPageError(_say(error))
         content = {"message": str(missing), **{n: getattr(missing, n) for n in _TOLD}}
         heading = "Not found" if code == _NOT_FOUND else "This did not work"
-        trail = [("Overview", "/"), *([(above[1], link(*above))] if stored else [])]
         run = above[1] if can_work and above[0] == RUN.noun else ""
-        page = Page(heading, "error.html", content, trail, run=run)
+        page = Page(heading, "error.html", content, _trail(above if stored else ()), run=run)
         return Body(self._draw(page, tabs=tabs_of([*above, _ELSEWHERE]) if can_work else []), "text/html", code)
 
     def _find_damage(self, error: RunError, stored: StoredFolder) -> MissingPageError | None:
@@ -251,6 +253,11 @@ async def _wait(job: Job, patience: float | None) -> None:
 
 
 _MAKE_AGAIN = {RUN.noun: "evaluate again", COMPARISON.noun: "compare again", DIFF.noun: "make the diff again"}
+
+
+def _trail(above: tuple[str, ...]) -> list[tuple[str, str]]:
+    """List the pages above one that shows nothing stored: the overview, and what its address begins with."""
+    return [("Overview", "/"), *([(above[1], link(*above))] if above else [])]
 
 
 def _say(error: PointwiseError) -> str:

@@ -12,9 +12,11 @@ from typing import Any
 
 from pointwise.engines import Engine
 from pointwise.errors import PointwiseError
+from pointwise.progress import listening, phase
 
 AT_ONCE = 4  # jobs that compute at the same time; others wait for their turn
 MOST_KEPT = 512  # answers
+WAITING, COMPUTING = "waiting for other pages", "computing"  # phases, beside those of the library
 MOST_CHARACTERS = 64_000_000  # of all answers that are kept
 
 
@@ -38,6 +40,7 @@ class Job:
         self.future: Future[Any] = Future()
         self.started = time.monotonic()
         self.is_cancelled = False
+        self.phase = WAITING
         self._work = work
         self._engines: list[Engine] = []
         self._lock = threading.Lock()
@@ -86,13 +89,18 @@ class Job:
         """Do the work and keep the answer."""
         try:
             self.check()
-            self.future.set_result(self._work(self))
+            with listening(self._enter):
+                phase(COMPUTING)
+                self.future.set_result(self._work(self))
         except KeyboardInterrupt:
             self.future.set_exception(CancelledError("This was cancelled. Open the page again to restart."))
         except BaseException as error:  # noqa: BLE001  # whoever waits gets it
             self.future.set_exception(error)
         finally:
             self._engines.clear()
+
+    def _enter(self, name: str) -> None:
+        self.phase = name
 
 
 class Jobs:

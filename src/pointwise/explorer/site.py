@@ -14,11 +14,12 @@ from pointwise.diffs.diff import Diff, load_diff
 from pointwise.engines import start_engine
 from pointwise.errors import EngineError, IdTypeError, NoCommonItemsError, NotFoundError, PointwiseError
 from pointwise.evaluation import Evaluation, load
-from pointwise.explorer.jobs import Job
+from pointwise.explorer.jobs import COMPUTING, Job
 from pointwise.explorer.kept import KeptRuns
 from pointwise.explorer.shelf import Shelf, StoredFolder
 from pointwise.explorer.sidecars import Sorted, prepare
 from pointwise.explorer.sittings import Sittings
+from pointwise.progress import phase
 from pointwise.store.contents import steadily
 from pointwise.store.manifest import COMPARISON, DIFF, RUN, FolderKind
 
@@ -164,6 +165,7 @@ class Visit:
         stored = self.stored(RUN, name)
         version = stored.version
         run = self.site.kept.take(stored, version) or self._load(stored)
+        phase(COMPUTING)
         self.opened.push(partial(self._leave, run, stored, version))
         self.job.uses(run.engine)
         self.opened.enter_context(run.engine.scope())
@@ -233,7 +235,9 @@ class Visit:
         engine = start_engine()
         self.opened.callback(engine.close)
         self.job.uses(engine)
-        return loader(stored.path, verify=False, engine=engine)
+        opened = loader(stored.path, verify=False, engine=engine)
+        phase(COMPUTING)
+        return opened
 
     def with_parts(self, *parts: str) -> Visit:
         """Return the same visit for another page."""
