@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 from pointwise.engines import Engine
 
 _EACH_WAY = 3
+_ROWS = 1_000  # that are looked at together; a value may be in many
 
 
 def find_nearest(frame: nw.LazyFrame, column: str, key: str, engine: Engine) -> list[Any]:
@@ -18,17 +19,25 @@ def find_nearest(frame: nw.LazyFrame, column: str, key: str, engine: Engine) -> 
         return []
     given: Any = key if is_text else int(key)
 
-    def collect(condition: nw.Expr, *, is_down: bool) -> list[Any]:
-        found = _distinct(frame.filter(condition), column).sort(column, descending=is_down).head(_EACH_WAY)
-        ids: list[Any] = engine.collect(found)[column].to_pylist()
-        return ids
-
-    before, after = nw.col(column) < given, nw.col(column) >= given
-    return [*reversed(collect(before, is_down=True)), *collect(after, is_down=False)]
+    before, after = frame.filter(nw.col(column) < given), frame.filter(nw.col(column) >= given)
+    nearest_before = _take_first(before, column, engine, limit=_EACH_WAY, is_down=True)
+    return [*reversed(nearest_before), *_take_first(after, column, engine, limit=_EACH_WAY)]
 
 
-def _distinct(frame: nw.LazyFrame, column: str) -> nw.LazyFrame:
-    return frame.group_by(column).agg(nw.len().alias("rows")).select(column)
+def _take_first(frame: nw.LazyFrame, column: str, engine: Engine, *, limit: int, is_down: bool = False) -> list[Any]:
+    """Take the first different values of a column in their order.
+
+    An engine finds the first rows of millions without looking at all of them, but would have to group all of them to
+    tell which values differ.
+    """
+    found: list[Any] = []
+    while len(found) < limit:
+        rows = engine.collect(frame.select(column).sort(column, descending=is_down).head(_ROWS))[column].to_pylist()
+        found += dict.fromkeys(rows)
+        if len(rows) < _ROWS:
+            break
+        frame = frame.filter(nw.col(column) < rows[-1] if is_down else nw.col(column) > rows[-1])
+    return found[:limit]
 
 
 def _is_whole(text: str) -> bool:
@@ -57,6 +66,4 @@ def starts_with(frame: nw.LazyFrame, column: str, prefix: str, engine: Engine, *
         condition = _begins_with(nw.col(column), int(prefix), is_negative=prefix.startswith("-"))
     else:
         return []
-    found = _distinct(frame.filter(condition), column).sort(column).head(limit)
-    ids: list[Any] = engine.collect(found)[column].to_pylist()
-    return ids
+    return _take_first(frame.filter(condition), column, engine, limit=limit)
