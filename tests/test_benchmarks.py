@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,44 +49,30 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    return tmp_path_factory.mktemp("results")
-
-
-@pytest.fixture(scope="module")
-def runs(results):
-    """Start all at once, two at a time: most of their time is that of starting."""
-
-    def words(script: str) -> list[str]:
-        return TINY[script] if script == "saving.py" else [*TINY[script], "--results", str(results)]
-
-    with ThreadPoolExecutor(2) as pool:
-        helps = {script: pool.submit(run, script, "--help") for script in SCRIPTS}
-        tiny = {script: pool.submit(run, script, *words(script)) for script in TINY}
-        return {"help": {s: f.result() for s, f in helps.items()}, "tiny": {s: f.result() for s, f in tiny.items()}}
-
-
 def test_every_script_is_tried():
     assert set(SCRIPTS) == {*TINY, "spark.py", "page.py"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_script_answers_help(runs, script):
-    done = runs["help"][script]
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("usage: ")
+def test_script_answers_help(script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [script, "--help"])
+    monkeypatch.syspath_prepend(FOLDER)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(FOLDER / script), run_name="__main__")
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ")
 
 
 @pytest.mark.parametrize("script", TINY)
-def test_script_runs_to_its_end(runs, results, script):
-    done = runs["tiny"][script]
+def test_script_runs_to_its_end(tmp_path, script):
+    where = [] if script == "saving.py" else ["--results", str(tmp_path)]
+    done = run(script, *TINY[script], *where)
     assert done.returncode == 0, done.stderr
     for name in TABLES[script]:
-        found = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        found = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
         assert found["rows"]
         assert {"python", "pointwise", "duckdb", "commit", "date"} <= set(found["machine"])
-        assert (results / f"{name}.md").exists()
+        assert (tmp_path / f"{name}.md").exists()
 
 
 def test_page_has_a_place_for_every_table():
