@@ -109,6 +109,19 @@ def test_tables_written_by_spark_are_read_again(frames, tmp_path, ending):
     assert [float(row["precision"]) for row in rows] == [row["precision"] for row in expected]
 
 
+def test_json_of_several_types_is_refused(spark, tmp_path):
+    path = tmp_path / "clusters.jsonl"
+    rows = [{"item": 1, "cluster": "x", "a note": 1}, {"item": "1", "cluster": "y", "a note": "two"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    engine = start_spark(spark)
+    with pytest.raises(errors.SourceError, match=r"'item' .* values of several types"):
+        pw.evaluate(ideal={"1": 1}, actual=path, engine=engine)
+    text = [row | {"item": f"i{n}"} for n, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in text))
+    with pw.evaluate(ideal={"i0": 1, "i1": 1}, actual=path, engine=engine) as evaluation:
+        assert evaluation.overall["recall"] == 0.5
+
+
 def test_tables_are_written_to_addresses_but_runs_are_not(frames, tmp_path):
     with pw.evaluate(**frames, weight="w") as evaluation:
         evaluation.by_item().write(f"{tmp_path.as_uri()}/items.parquet")

@@ -231,10 +231,7 @@ class DuckDBEngine:
 
         def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
             for column in mixed.intersection(columns):
-                raise SourceError(
-                    f"Column {column!r} of {_name(found)!r} holds values of several types, such as numbers and text: "
-                    "1 and '1' may or may not be the same. Write all of them as text, or all as numbers."
-                )
+                raise files.refuse_mixed(column, _name(found))
             return _select(relation, columns, text=text)
 
         return tuple(types), load

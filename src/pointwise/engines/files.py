@@ -292,6 +292,14 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
+def refuse_mixed(column: str, name: str) -> SourceError:
+    """Say that a column of JSON holds numbers and text, so that nobody knows which ids are the same."""
+    return SourceError(
+        f"Column {column!r} of {name!r} holds values of several types, such as numbers and text: "
+        "1 and '1' may or may not be the same. Write all of them as text, or all as numbers."
+    )
+
+
 def say_why(error: Exception) -> str:
     """Say in a few words why the system refused a path or a file."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -220,8 +220,28 @@ class SparkEngine:
     def _read_json(self, patterns: list[str]) -> tuple[tuple[str, ...], Any]:
         first = self.session.read.text(patterns[0]).filter("trim(value) <> ''").head()
         is_array = first is not None and first[0].lstrip().startswith("[")
-        native = self.session.read.json(patterns, multiLine=is_array, mode="FAILFAST", **_FOLDERS_SAY_NOTHING)
-        return tuple(native.columns), _loader(native)
+        options: dict[str, Any] = {"multiLine": is_array, "mode": "FAILFAST", **_FOLDERS_SAY_NOTHING}
+        native = self.session.read.json(patterns, **options)
+        texts, load_any = {column for column, kind in native.dtypes if kind == "string"}, _loader(native)
+
+        def load(columns: Sequence[str], *, text: Sequence[str] = ()) -> nw.LazyFrame:
+            with self._described(), _translated_errors(patterns[0]):
+                self._refuse_mixed([c for c in dict.fromkeys(columns) if c in texts], patterns, options)
+            frame: nw.LazyFrame = load_any(columns, text=text)
+            return frame
+
+        return tuple(native.columns), load
+
+    def _refuse_mixed(self, texts: Sequence[str], patterns: list[str], options: Mapping[str, Any]) -> None:
+        """Refuse columns of JSON that hold more than text, which Spark would read as text as well."""
+        if not texts:
+            return
+        schema = ", ".join(f"{_quoted(column)} VARIANT" for column in texts)
+        values = self.session.read.schema(schema).json(patterns, **options)
+        kinds = values.selectExpr(*(f"schema_of_variant_agg({_quoted(column)})" for column in texts)).head()
+        for column, kind in zip(texts, kinds, strict=True):
+            if kind == "VARIANT":
+                raise files.refuse_mixed(column, patterns[0])
 
     def _read_csv(self, patterns: list[str], found: Sequence[Path], *, header: bool) -> tuple[tuple[str, ...], Any]:
         """Read files of separated values: those on this machine by the head of each, others by that of the first."""
