@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from pointwise.answers.breakdown import break_down
 from pointwise.answers.explanations import ClusterExplanation
 from pointwise.answers.slices import BANDS, band_name, band_start
 from pointwise.answers.tables import MetricTable
@@ -148,6 +149,7 @@ def show_cluster(visit: Visit) -> Page:
         "kind": kind,
         "other": "actual" if kind == "ideal" else "ideal",
         "size": _say_size(explained),
+        "outside": _say_outside(evaluation, side, explained.key),
         "numbers": [(m, format_metric(_number(v))) for m, v in explained.metrics.items() if m in explained.shown],
         "cells": _draw_cells(name, kind, explained, cells, other),
         "more_cells": len(explained.cells) > len(cells),
@@ -192,8 +194,18 @@ def _say_size(explained: ClusterExplanation) -> str:
     weight = "" if explained.weight == explained.items else f", weight {format_weight(explained.weight)}"
     size = f"{format_count(explained.items, 'item')}{weight}"
     parts = format_count(len(explained.cells), f"{other} cluster")
-    verb = "It lies in" if explained.side == "ideal" else "Its items come from"
+    come = "It comes from" if explained.items == 1 else "They come from"
+    verb = "It lies in" if explained.side == "ideal" else come
     return f"{size}. {verb} {parts}."
+
+
+def _say_outside(evaluation: Evaluation, side: str, key: Any) -> str:
+    """Say how many members that the truth does not list count as wrong in an actual cluster."""
+    if side == IDEAL or evaluation.evidence.sample.has_spurious:  # then these are among its items
+        return ""
+    number = break_down(evaluation.evidence, side, [key], cells=1)[key].outside_items
+    does = "lies outside the truth and counts" if number == 1 else "lie outside the truth and count"
+    return f"{format_count(number, 'more member')} {does} as wrong, which costs precision." if number else ""
 
 
 def _draw_cells(
