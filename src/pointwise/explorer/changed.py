@@ -21,7 +21,8 @@ from pointwise.explorer.records import choose_columns, draw_records, fetch, lett
 from pointwise.explorer.site import MissingPageError, Page, Visit
 from pointwise.explorer.urls import link
 from pointwise.inputs.composite import id_columns
-from pointwise.pages.grids import Grid
+from pointwise.pages.facts import name_source
+from pointwise.pages.grids import Grid, bounded_value
 from pointwise.pages.impact import impact_headlines, say_bounds
 from pointwise.store.manifest import DIFF
 from pointwise.text.values import format_count, format_metric, format_share, format_weight
@@ -55,9 +56,10 @@ def show_diff(visit: Visit) -> Page:
     limit = _MORE if visit["all"] else _SHOWN
     changes = diff.changes(limit)
     has_questions = (find_questions(visit.stored(DIFF).path) / DESIGN).exists()
-    fate_links = {FATE: lambda row: link("diff", name, "clusters", fate=row[FATE])}
+    fate_links = {FATE: lambda row: link("diff", name, "clusters", fate=row[FATE]) if row[FATE] != "new" else ""}
     content = {
         "extent": str(diff.extent),
+        "compared": _name_sides(diff),
         "affected": _say_affected(diff),
         "impact": make_listing("impact", "How much changed", overall.describe(), overall.to_dicts()),
         "headlines": impact_headlines(diff),
@@ -83,6 +85,15 @@ def _question_links(name: str) -> list[tuple[str, str]]:
         ("decide where answers disagree", link("diff", name, "adjudicate")),
         ("see what the answers say", link("diff", name, "estimates")),
     ]
+
+
+def _name_sides(diff: Diff) -> list[tuple[str, str]]:
+    """Say which two clusterings are compared."""
+    found = {side: diff.sources.get(f"{side} clustering") for side in SIDES}
+    names = {side: bounded_value(name_source(source)).text for side, source in found.items() if source is not None}
+    if diff.is_singletons:
+        names["experiment"] = "every item alone"
+    return [(side.capitalize(), name) for side, name in names.items()]
 
 
 def _say_affected(diff: Diff) -> str:
@@ -173,7 +184,8 @@ def show_changed_cluster(visit: Visit) -> Page:
     columns = [c for c in explained.describe() if c.name not in (IDEAL_WEIGHT, ACTUAL_WEIGHT)]
     grid = make_listing("parts", "Parts", columns, rows[:_MORE], links=links)
     parts = format_count(len(rows), f"{other} cluster")
-    verb = "It lies in" if side == "baseline" else "Its items come from"
+    come = "It comes from" if explained.items == 1 else "They come from"
+    verb = "It lies in" if side == "baseline" else come
     content = {
         "size": f"{_say_size(explained.items, explained.weight)}. {verb} {parts}.",
         "numbers": [(m, format_metric(v)) for m, v in explained.metrics.items()],
@@ -240,8 +252,9 @@ def show_changed_item(visit: Visit) -> Page:
                 )
                 if found.items
                 else None,
+                format_count(found.count - len(found.items), "more item") if found.count > len(found.items) else "",
             )
-            for kind, found in explained.sets.items()
+            for kind, found in sorted(explained.sets.items(), key=lambda named: named[0] == "stable")
         ],
     }
     facts = explained.to_dict() | {"diff": name, "record": own}
