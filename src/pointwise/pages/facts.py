@@ -124,10 +124,11 @@ def say_intervals(overall: Overall) -> str:
     if not overall.intervals:
         return ""
     said = [_say_meaning(overall)] if overall.has_intervals or overall.sample.words else []
-    lacking = {name: i.reason for name, i in overall.intervals.items() if i.reason}
-    if lacking:
-        names, reason = ", ".join(name.replace("_", " ") for name in lacking), next(iter(lacking.values()))
-        said.append(f"No interval for {names}: {reason}.")
+    lacking: dict[str, list[str]] = {}
+    for name, interval in overall.intervals.items():
+        if interval.reason:
+            lacking.setdefault(interval.reason, []).append(name.replace("_", " "))
+    said += [f"No interval for {', '.join(names)}: {reason}." for reason, names in lacking.items()]
     return " ".join(said)
 
 
