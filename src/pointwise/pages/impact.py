@@ -44,7 +44,7 @@ def say_estimated(diff: Diff, estimates: Estimates | None) -> str:
     """Say what people's answers tell: whether the experiment is better, or how precise a single clustering is."""
     metric = "precision" if diff.is_singletons else "delta_precision"
     if estimates is None or estimates[metric].value is None:
-        what = "how precise it is" if diff.is_singletons else "whether that is better"
+        what = "how precise it is" if diff.is_singletons else "whether the experiment is better"
         return f"There are too few answers so far to say {what}."
     known = estimates[metric]
     value, low, high = (end or 0.0 for end in (known.value, known.low, known.high))
@@ -86,5 +86,5 @@ def say_bounds(diff: Diff) -> str:
 def _say_bound(name: str, low: float, high: float) -> str:
     if name.startswith("delta_"):
         ends = f"{format_difference(low)} and {format_difference(high)}"
-        return f"the change of {name.removeprefix('delta_')} lies between {ends}"
+        return f"the change in {name.removeprefix('delta_')} lies between {ends}"
     return f"the {name.replace('_', ' ')} lies between {format_metric(low)} and {format_metric(high)}"

@@ -109,7 +109,7 @@ def tabulate_changes(
     firsts = [next(iter(rows.values())) for rows in found]
     columns = [c for c in table.describe() if c.name in (*keys, ITEMS, SHARE, IDEAL_CLUSTERS)]
     heads = [head_of(column, Drawing("", columns, firsts)) for column in columns]
-    heads += [Head(f"change of {m.name.replace('_', ' ')}", define(m.name), is_number=True) for m in metrics]
+    heads += [Head(f"change in {m.name.replace('_', ' ')}", define(m.name), is_number=True) for m in metrics]
     lines = [
         Line([*(write(c.kind, first[c.name]) for c in columns), *(_change(rows.get(m.name)) for m in metrics)])
         for rows, first in zip(found[:MOST_ROWS], firsts, strict=False)
