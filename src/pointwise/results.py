@@ -131,7 +131,7 @@ def write_frame(
     if is_address(as_path(path)):
         engine.write(frame, os.fspath(path))
         return
-    with whole_file(path) as unfinished:
+    with whole_file(path, inputs=engine.inputs) as unfinished:
         engine.write(frame, unfinished)
 
 

@@ -91,7 +91,7 @@ def test_something_of_another_kind_is_not_replaced(run, comparison, tmp_path):
 def test_a_run_of_another_format_is_not_replaced(run, tmp_path):
     path = run.save(tmp_path / "x")
     forging.edit(path, lambda manifest: manifest.update(format_version=1))
-    with pytest.raises(RunError, match=r"not a run that could be replaced.*pointwise 0\.1"):
+    with pytest.raises(RunError, match=r"only a stored run is ever replaced.*pointwise 0\.1"):
         run.save(path, overwrite=True)
 
 
@@ -185,6 +185,7 @@ def test_wherever_a_path_leads_one_clear_error_says_so(run, comparison, somebody
     table = run.by_item()
     for what, place in odd_places(somebody).items():
         file = place / "t.csv" if isinstance(place, Path) else f"{place}.csv" if "/" in str(place) else place
+        page = str(file).replace(".csv", ".html") if "/" in str(file) else file
         actions = {
             "save": lambda place=place: run.save(place),
             "overwrite": lambda place=place: run.save(place, overwrite=True),
@@ -192,7 +193,7 @@ def test_wherever_a_path_leads_one_clear_error_says_so(run, comparison, somebody
             "load": lambda place=place: pw.load(place),
             "load a comparison": lambda place=place: pw.load_comparison(place),
             "write": lambda place=file: table.write(place),
-            "report": lambda place=file: run.report(place),
+            "report": lambda place=page: run.report(place),
         }
         if what != "in a read-only folder":
             actions["history"] = lambda place=place: pw.history(place)
@@ -248,3 +249,18 @@ def test_a_run_may_be_called_anything_that_a_folder_may(run, tmp_path):
     path = run.save(odd)
     assert pw.load(path).overall == run.overall
     assert pw.history(tmp_path).to_dicts()[0]["run"] == "\\udcff-run"
+
+
+def test_nothing_is_written_over_what_it_was_made_from(tmp_path):
+    truth, other = tmp_path / "truth.csv", tmp_path / "link.csv"
+    truth.write_text("item,cluster\na,1\nb,1\n")
+    page = tmp_path / "truth.html.csv"
+    other.symlink_to(truth)
+    with pw.evaluate(ideal=truth, actual={"a": 1, "b": 2}) as evaluation:
+        for place in (truth, other):
+            with pytest.raises(UsageError, match="one of the files that were read"):
+                evaluation.by_item().write(place)
+        with pytest.raises(UsageError, match=r"must end in \.html"):
+            evaluation.report(page)
+    assert truth.read_text() == "item,cluster\na,1\nb,1\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "truth.csv"]

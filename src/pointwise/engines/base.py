@@ -145,6 +145,8 @@ class Engine(Protocol):
     """
 
     name: str
+    inputs: set[Path]
+    """The files that it was asked to read, which nothing made from them may replace."""
 
     def read(self, source: Any, *, header: bool = True) -> Source:
         """Open a path, a glob, several paths or a table in memory; `header` says whether CSV files have one."""

@@ -50,6 +50,7 @@ class DuckDBEngine:
         self._connection.execute("SET enable_progress_bar = false")
         self._names = (f"checkpoint_{n}" for n in itertools.count())
         self._held: list[str] = []
+        self.inputs: set[Path] = set()
 
     def read(self, source: Any, *, header: bool = True) -> Source:
         """Open a path, a glob, several paths or a table in memory; `header` says whether CSV files have one."""
@@ -196,6 +197,7 @@ class DuckDBEngine:
 
     def _read_files(self, found: tuple[Path, ...], *, header: bool) -> Source:
         name = _name(found)
+        self.inputs.update(file.resolve() for file in found)
         readers: dict[str, Any] = {
             "parquet": self._read_parquet,
             "csv": partial(self._read_csv, header=header),
@@ -417,6 +419,31 @@ _RAGGED = re.compile(
 )
 
 
+_OPEN_QUOTE = re.compile(
+    r"CSV Error on Line: (?P<line>\d+)\n(?:.|\n)*unterminated quote(?:.|\n)*^ *file = (?P<file>.*)$", re.MULTILINE
+)
+
+
+_INVALID = "state machine reached an invalid state"
+
+
+def _find_csv_problem(text: str, name: str | None) -> str | None:
+    """Say what is wrong with a CSV file, in the cases in which DuckDB's own words would not help."""
+    if ragged := _RAGGED.search(text):
+        return (
+            f"{ragged['file']!r} cannot be read: line {ragged['line']} ({ragged['text']}) does not have "
+            f"{ragged['columns']} columns, as its header does."
+        )
+    if opened := _OPEN_QUOTE.search(text):
+        return f"{opened['file']!r} cannot be read: a quote that is opened in line {opened['line']} is never closed."
+    if _INVALID in text:
+        return (
+            f"{name!r} cannot be read as CSV: lines end in different ways, or quotes are not closed. Write it again "
+            "with one kind of line end, and with doubled quotes inside quoted text."
+        )
+    return None
+
+
 @contextmanager
 def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterator[None]:
     """Turn DuckDB's errors into ours, so that callers need to know only one hierarchy."""
@@ -439,12 +466,9 @@ def _translated_errors(name: str | None = None, *, verb: str = "read") -> Iterat
     except (duckdb.InternalException, duckdb.FatalException) as error:
         raise EngineError(f"The engine failed: {_first_line(error)}") from error
     except duckdb.Error as error:
-        ragged = _RAGGED.search(str(error))
-        if ragged:
-            raise SourceError(
-                f"{ragged['file']!r} cannot be read: line {ragged['line']} ({ragged['text']}) does not have "
-                f"{ragged['columns']} columns, as its header does."
-            ) from error
+        problem = _find_csv_problem(str(error), name)
+        if problem is not None:
+            raise SourceError(problem) from error
         what = f"{name!r}" if name else "The data"
         kind = SourceError if verb == "read" else EngineError
         raise kind(f"{what} cannot be {verb}: {_first_line(error)}") from error

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,11 +249,15 @@ def _open_text(path: Path) -> io.TextIOWrapper:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], *, inputs: Collection[Path] = ()) -> Iterator[Path]:
     """Give a temporary name to write to, and rename it if writing succeeds.
 
+    Args:
+        path: The file to write.
+        inputs: Files that what is written was made from.
+
     Raises:
-        UsageError: The path cannot be that of a file.
+        UsageError: The path cannot be that of a file, or is that of an input.
         OutputError: The system refuses to write the file.
     """
     target = as_path(path)
@@ -264,6 +268,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise UsageError(f"Cannot write {str(target)!r}: it is a folder. Remove it first, or choose another name.")
         if target.exists() and not target.is_file():
             raise UsageError(f"Cannot write {str(target)!r}: it is a pipe or a device, which a file would replace.")
+        if target.resolve() in inputs:
+            raise UsageError(
+                f"Cannot write {str(target)!r}: it is one of the files that were read. Choose another name."
+            )
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pointwise-") as folder:
             unfinished = Path(folder) / target.name
             yield unfinished

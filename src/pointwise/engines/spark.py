@@ -65,6 +65,7 @@ class SparkEngine:
         self.session = session or _start_session(master, conf or {})
         self._held: list[Any] = []
         self._pinned: dict[Path, tuple[int, ...]] = {}
+        self.inputs: set[Path] = set()
         self._is_closed = False
         self._tag = f"pointwise-{secrets.token_hex(8)}"  # of the operations that this engine starts
 
@@ -194,6 +195,7 @@ class SparkEngine:
     def _read_paths(self, paths: Sequence[str], *, header: bool) -> Source:
         name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more paths"
         found = _local_files(paths)
+        self.inputs.update(file.resolve() for file in found)
         kind = files.format_of(found) if found else _format_of_urls(paths)
         if kind != "parquet" and found and all(file.stat().st_size == 0 for file in found):
             raise SourceError(f"{name!r} is empty.")

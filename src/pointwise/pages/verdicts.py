@@ -125,7 +125,7 @@ def _change(row: Mapping[str, Any] | None) -> Value:
     before, after = (format_value(Kind.METRIC, row[value]) for value in (BASELINE_VALUE, EXPERIMENT_VALUE))
     tip, moved = f"{before} before, {after} after", f"{row[UP_CLUSTERS]:,} up, {row[DOWN_CLUSTERS]:,} down"
     if row.get(P_VALUE) is not None:
-        tip += f"; p-value {row[P_VALUE]:.2g}, adjusted for the number of tests {row[P_ADJUSTED]:.2g}"
+        tip += f"; p-value {row[P_VALUE]:.2g}, adjusted for the number of tests of this metric {row[P_ADJUSTED]:.2g}"
     if word == TOO_FEW:
         tip += "; too few clusters changed to tell, and the interval is rough"
     ends = format_interval(Kind.DELTA, low, high)

@@ -33,16 +33,23 @@ __all__ = ["report_comparison", "report_diff", "report_evaluation"]
 
 def report_evaluation(evaluation: Evaluation, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of an evaluation; see `Evaluation.report`."""
-    return write_page(path, lambda: render("evaluation.html", describe_evaluation(evaluation, title=title)))
+    inputs = evaluation.engine.inputs
+    return write_page(
+        path, lambda: render("evaluation.html", describe_evaluation(evaluation, title=title)), inputs=inputs
+    )
 
 
 def report_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of a comparison; see `Comparison.report`."""
-    return write_page(path, lambda: render("comparison.html", describe_comparison(comparison, title=title)))
+    inputs = comparison.engine.inputs
+    return write_page(
+        path, lambda: render("comparison.html", describe_comparison(comparison, title=title)), inputs=inputs
+    )
 
 
 def report_diff(
     diff: Diff, path: str | os.PathLike[str], *, estimates: Estimates | None = None, title: str | None = None
 ) -> Path:
     """Write the report of a diff; see `Diff.report`."""
-    return write_page(path, lambda: render("diff.html", describe_diff(diff, estimates, title=title)))
+    inputs = diff.engine.inputs
+    return write_page(path, lambda: render("diff.html", describe_diff(diff, estimates, title=title)), inputs=inputs)

@@ -6,11 +6,12 @@ import base64
 import datetime as dt
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from pointwise.engines.files import whole_file
+from pointwise.engines.files import as_path, whole_file
+from pointwise.errors import UsageError
 from pointwise.pages.rendering import make_environment, read_asset
 from pointwise.version import __version__
 
@@ -41,8 +42,22 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def write_page(path: str | os.PathLike[str], draw: Callable[[], str]) -> Path:
-    """Draw a page and write it, after making sure that it can be written; the file appears when it is complete."""
-    with whole_file(path) as unfinished:
+_ENDINGS = (".html", ".htm")
+
+
+def write_page(path: str | os.PathLike[str], draw: Callable[[], str], *, inputs: Collection[Path]) -> Path:
+    """Draw a page and write it, after making sure that it can be written; the file appears when it is complete.
+
+    Args:
+        path: The file to write.
+        draw: Draws the page.
+        inputs: Files that the page was made from.
+
+    Raises:
+        UsageError: The name is not that of a page, or is that of an input.
+    """
+    if as_path(path).suffix.lower() not in _ENDINGS:
+        raise UsageError(f"A report is a page: the name {str(path)!r} must end in .html.")
+    with whole_file(path, inputs=inputs) as unfinished:
         unfinished.write_text(draw(), encoding="utf-8")
     return Path(path)

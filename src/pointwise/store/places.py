@@ -61,7 +61,8 @@ def check_place(path: str | os.PathLike[str], *, overwrite: bool, kind: FolderKi
             read_manifest(place, kind.manifest)
         except (PointwiseError, OSError) as error:
             raise RunError(
-                f"{str(path)!r} already exists and is not a {kind.noun} that could be replaced: {error}"
+                f"{str(path)!r} already exists, and only a stored {kind.noun} is ever replaced. {error} Choose another "
+                "name."
             ) from error
         if not overwrite:
             raise RunError(
