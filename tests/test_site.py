@@ -27,6 +27,8 @@ MESSAGES = {
     "looks like data, not like the names": "SourceError",
     "There is no column 'country' to slice by": "MissingColumnError",
     "is not a stored run": "RunError",
+    "its checksum differs": "RunError",
+    "which look like pairs of items": "InputError",
     "have no item in common": "NoCommonItemsError",
 }
 

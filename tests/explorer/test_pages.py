@@ -291,6 +291,28 @@ def test_an_unknown_cluster_gets_the_nearest_ids_and_where_all_are(client: TestC
         assert link("run", "numbers", "clusters", "actual") in answer.text.partition("<main")[2]
 
 
+def test_members_outside_the_truth_explain_a_lost_precision(tmp_path: Path):
+    actual = {"a": 1, "b": 1, "c": 2, "x": 1, "y": 1}
+    pw.evaluate(ideal={"a": 1, "b": 1, "c": 2}, actual=actual, outside="wrong").save(tmp_path / "run")
+    pw.evaluate(ideal={"a": 1, "b": 1, "c": 2}, actual=actual, outside="spurious").save(tmp_path / "spurious")
+    sentence = "2 more members lie outside the truth and count as wrong"
+    with visiting(tmp_path) as opened:
+        assert sentence in page(opened, "run", "run", "cluster", "actual", 1)
+        assert sentence not in page(opened, "run", "run", "cluster", "actual", 2)
+        assert sentence not in page(opened, "run", "run", "cluster", "ideal", 1)
+        assert sentence not in page(opened, "run", "spurious", "cluster", "actual", 1)
+
+
+def test_every_metric_without_an_interval_has_its_own_reason(tmp_path: Path):
+    truth = {f"i{n}": n // 2 for n in range(6)}
+    split = {item: n for n, item in enumerate(truth)}
+    pw.evaluate(ideal=truth, actual=split, metrics=["precision", "recall"]).save(tmp_path / "run")
+    with visiting(tmp_path) as opened:
+        text = page(opened, "run", "run")
+    assert "No interval for precision: no error was seen" in text
+    assert "No interval for recall: the value does not vary" in text
+
+
 def test_a_column_of_any_name_is_shown_beside_its_part(tmp_path: Path):
     known = pa.table({"item": ["a", "b"], "part": ["first", "second"]})
     pw.evaluate(ideal={"a": 1, "b": 1}, actual={"a": 2, "b": 3}, attributes=known, slices=["part"]).save(

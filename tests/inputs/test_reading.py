@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -117,7 +119,7 @@ def test_a_csv_without_a_header_is_refused_unless_it_is_said(tmp_path, first):
         lambda **o: pw.compare(ideal=IDEAL, variants={"v": path}, **o)["v"].overall.items,
         lambda **o: pw.distance_matrix({"i": IDEAL, "t": path}, **o).items,
     ):
-        with pytest.raises(errors.SourceError, match="header=False"):
+        with pytest.raises(errors.SourceError, match=r"header=(False|\{'\w+': False\})"):
             door()
         assert door(header=False) == (2 if first[0] == "x" else 3)
 
@@ -151,9 +153,50 @@ def test_a_csv_without_a_header_on_the_command_line(tmp_path):
     truth, actual = write(tmp_path / "i.csv", "a,1\nb,1\nc,2\n"), write(tmp_path / "a.csv", "a,1\nb,2\nc,2\n")
     result = CliRunner().invoke(app, ["evaluate", str(truth), str(actual), "--format", "json"])
     assert result.exit_code == 2
-    assert "--no-header" in result.stderr
+    assert "--headerless ideal" in result.stderr
     result = CliRunner().invoke(app, ["evaluate", str(truth), str(actual), "--no-header", "--format", "json"])
     assert '"items": 3' in result.stdout
+
+
+def test_one_csv_without_a_header_on_the_command_line(tmp_path):
+    """What a message advises must not take the header of the other file for an item."""
+    truth, actual = (
+        write(tmp_path / "i.csv", "item,cluster\na,1\nb,1\nc,2\n"),
+        write(tmp_path / "a.csv", "a,1\nb,2\nc,2\n"),
+    )
+
+    def call(*words):
+        return CliRunner().invoke(app, ["evaluate", str(truth), str(actual), "--format", "json", *words])
+
+    assert "pass --headerless actual" in call().stderr
+    found = json.loads(call("--headerless", "actual").stdout)
+    assert found["coverage"]["ideal_items"] == found["overall"]["items"] == 3
+    assert "one of ideal, actual, weights, attributes" in call("--headerless", "actaul").stderr
+    assert "nothing more" in call("--headerless", "actual", "--no-header").stderr
+    assert "'act=x' does not begin with the name of a table" in call("--item", "ideal=item", "--item", "act=x").stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("evaluate", "give --actual-links --left id_l --right id_r"),
+        ("diff", "give the clusters that 'pointwise cluster' makes of them"),
+    ],
+)
+def test_a_table_of_pairs_on_the_command_line(tmp_path, command, advice):
+    truth, pairs = write(tmp_path / "i.csv", "item,cluster\na,1\nb,1\n"), write(tmp_path / "p.csv", "id_l,id_r\na,b\n")
+    assert advice in CliRunner().invoke(app, [command, str(truth), str(pairs)]).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('item,cluster\n1,a\n2,"b\n3,c\n', "opened in line 3"), ('item,cluster\r\n1,a\n2,b\r\n3,"c\n', "line end")],
+)
+def test_what_is_wrong_with_a_csv_file_is_said_in_our_words(tmp_path, text, said):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(errors.SourceError, match=said):
+        pw.evaluate(ideal=path, actual={"1": 1}).overall.to_dict()
 
 
 @pytest.mark.parametrize(

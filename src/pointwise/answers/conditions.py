@@ -290,7 +290,9 @@ class _Reader:
             raise MissingColumnError(say_reserved(name))
         if name not in self.schema:
             there = listed(self.schema) or "none"
-            raise MissingColumnError(f"In {self.shown}: there is no column {short(name)}. There are {there}.")
+            raise MissingColumnError(
+                f"In {self.shown}: there is no column {short(name)}. There are {there}. Text is quoted: '{name}'."
+            )
         self.used.append(name)
         return name
 

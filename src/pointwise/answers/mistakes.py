@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -199,7 +200,7 @@ def find_mistakes(
     """
     check_choice("kind", kind, MistakeKind)
     check_choice("by", by, MistakesBy)
-    if limit < 1:
+    if not isinstance(limit, Integral) or limit < 1:
         raise UsageError(f"limit={short(limit)}: list at least one mistake.")
     kinds = (OVER_MERGE, UNDER_MERGE) if kind == "both" else (kind,)
     metrics = evidence.fit(find_metrics([_RATES[k] for k in kinds]))

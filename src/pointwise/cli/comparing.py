@@ -64,6 +64,7 @@ def compare(
     contradictions: options.ContradictionsPolicy = "error",
     layout: options.Layout = None,
     header: options.Header = True,
+    headerless: options.Headerless = None,
     sampling: options.Sampling = None,
     drawn: options.Drawn = None,
     population: options.Population = None,

@@ -73,6 +73,7 @@ def diff(
     unassigned: options.DiffUnassigned = None,
     unassigned_labels: options.UnassignedLabels = None,
     header: options.Header = True,
+    headerless: options.Headerless = None,
     save: Annotated[
         str | None,
         typer.Option(

@@ -56,6 +56,7 @@ def evaluate(
     contradictions: options.ContradictionsPolicy = "error",
     layout: options.Layout = None,
     header: options.Header = True,
+    headerless: options.Headerless = None,
     save: Annotated[
         str | None,
         typer.Option(

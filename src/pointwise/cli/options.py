@@ -106,6 +106,16 @@ Header = Annotated[
         rich_help_panel=_READING,
     ),
 ]
+Headerless = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--headerless",
+        metavar="TABLE",
+        help="A table, such as actual or weights, whose CSV files do not begin with the names of their columns; "
+        "repeatable. --no-header says so of all.",
+        rich_help_panel=_READING,
+    ),
+]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A stored run: the folder that --save made.")]
 Stored = Annotated[
     str, typer.Argument(metavar="RUN", help="A stored run, diff or comparison: the folder that --save made.")
@@ -453,7 +463,11 @@ def read_columns(
     if not by_table:
         return given[0] if len(given) == 1 else list(given)
     if sum(map(len, by_table.values())) < len(given):
-        raise UsageError(f"Either all of the columns have a table before them ({tables[0]}=COLUMN) or none has.")
+        other = next(text for text in given if text.partition("=")[0] not in by_table)
+        raise UsageError(
+            f"{other!r} does not begin with the name of a table, as the others do: {', '.join(tables)}. Name the table "
+            f"of each column ({tables[0]}=COLUMN), or of none."
+        )
     return by_table
 
 
@@ -479,7 +493,18 @@ def read_settings(given: Mapping[str, Any], tables: Sequence[str] = TABLES) -> d
     """
     settings = {name: read(given[name]) for name, read in _SETTINGS.items() if name in given}
     settings |= {name: read(given[name], tables) for name, read in _BY_TABLE.items() if name in given}
+    if given.get("headerless"):
+        settings["header"] = _read_headerless(given["headerless"], tables, is_all=not given["header"])
     return {name: value for name, value in settings.items() if value is not None}
+
+
+def _read_headerless(given: Sequence[str], tables: Sequence[str], *, is_all: bool) -> dict[str, bool]:
+    for table in given:
+        if table not in tables:
+            raise UsageError(f"--headerless {table!r} is not a table: it is one of {', '.join(tables)}.")
+    if is_all:
+        raise UsageError("--no-header says that no table has a header, so --headerless says nothing more.")
+    return dict.fromkeys(given, False)
 
 
 def _as_given(value: Any) -> Any:

@@ -81,7 +81,8 @@ def _check_iterable(source: Any) -> None:
             f"Cannot read a clustering from an array of {source.ndim} dimensions: give one label per item."
         )
     if not isinstance(source, Iterable):
-        raise UsageError(f"Cannot read a clustering from a {kind}.")
+        article = "an" if kind[0].lower() in "aeiou" else "a"
+        raise UsageError(f"Cannot read a clustering from {article} {kind}.")
 
 
 def _check_order(source: Any) -> None:

@@ -162,6 +162,7 @@ _PAIRS = (
     *({"l", "r"}, {"lhs", "rhs"}, {"left", "right"}, {"1", "2"}, {"first", "second"}),
     *({"source", "target"}, {"src", "dst"}, {"src", "tgt"}, {"from", "to"}),
 )
+_NAMED = ("ideal", "actual", "baseline", "experiment")  # of an evaluation and of a diff
 _LETTERS = {"a", "b"}  # mean a pair only beside another word: `id_a` and `id_b`
 
 
@@ -176,14 +177,22 @@ def check_not_pairs(source: Source, role: str) -> None:
     fit = find_links(source, None, role)
     if fit is not None:
         threshold = ", threshold=..." if fit.score else ""
-        raise InputError(f"The {role} ({source.name}) looks like {fit.layout.title}: give pw.Links(table{threshold}).")
+        raise InputError(
+            f"The {role} ({source.name}) looks like {fit.layout.title}: give {_as_links(role, threshold)}."
+        )
     for one, other in combinations(source.columns[:MOST_LISTED], 2):
         if _say_pair(one, other):
             raise InputError(
                 f"The {role} ({source.name}) has the columns {one!r} and {other!r}, which look like pairs of "
-                f"items. If they are, give pw.Links(table, left={one!r}, right={other!r}). If not, say which is "
+                f"items. If they are, give {_as_links(role, f', left={one!r}, right={other!r}')}. If not, say which is "
                 "which: item=..., cluster=...."
             )
+
+
+def _as_links(role: str, settings: str) -> str:
+    """Write how to give a table as links."""
+    side = role.partition(" ")[0]
+    return f"{side}=pw.Links(table{settings})" if side in _NAMED[:2] else f"pw.Links(table{settings})"
 
 
 def _say_pair(one: str, other: str) -> bool:
@@ -222,8 +231,15 @@ def check_header(table: Table, others: Iterable[Table], engine: Engine) -> None:
     ):
         raise SourceError(
             f"The first line of the {table.role} ({source.name}) looks like data, not like the names of its columns: "
-            f"{listed(source.columns)}. If it is data, pass header=False; if not, say item=..., cluster=...."
+            f"{listed(source.columns)}. If it is data, pass {_without_header(table.role)}; if not, say item=..., "
+            "cluster=...."
         )
+
+
+def _without_header(role: str) -> str:
+    """Write that one table has no header, where a setting can name it; the others may have one."""
+    side = role.partition(" ")[0]
+    return f"header={{{side!r}: False}}" if side in _NAMED else "header=False"
 
 
 def item_columns(
