@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from pointwise.answers.conditions import knowing_columns, parse_condition
+from pointwise.answers.costs import COST_RATES
 from pointwise.answers.records import DIFFERS_MEANS, Record, write_record
 from pointwise.columns import (
+    COST,
     HIGH,
     IDEAL,
     ITEM,
@@ -153,9 +155,15 @@ class MetricTable(Result):
         ends = [column.low for column in self.described if column.low and column.is_drawn]
         has_intervals = any(row[low] is not None for row in rows for low in ends)
         notes = [f"[low, high]: the {name_interval(self.confidence)}"] if has_intervals else []
+        notes += [f"{COST}: what a cluster adds to {rate}" for side, rate in COST_RATES.items() if self._costs(side)]
         is_rough = any(row.get(VERDICT) == TOO_FEW for row in rows)
         rough = f"{TOO_FEW}: fewer than {ENOUGH} ideal clusters changed, so the interval is rough"
         return [*notes, rough] if is_rough and has_intervals else notes
+
+    def _costs(self, side: str) -> bool:
+        """Tell whether this is a table of the clusters of a side that says what each costs."""
+        own = [column.name for column in self.described if not column.is_given and column.is_drawn]
+        return COST in own and own[0] == side
 
     def sort(self, by: str, *, descending: bool = False) -> MetricTable:
         """Sort by a column; ties keep their order, and are in the order of their keys otherwise."""

@@ -162,7 +162,10 @@ def draw_comparison(
         rows: dict[str, Any] = {name: table.to_dicts() for name, table in tables.items()}
         return output.draw_json({"notes": list(comparison.notes), "baseline": comparison.baseline, **rows})
     if kind.is_csv:
-        asked = list(tables.values())[-1] if slices or has_related else tables["overall"]
+        name = list(tables)[-1] if slices or has_related else "overall"
+        asked, others = tables[name], [other for other in tables if other != name]
+        if others:
+            output.say(f"CSV has one table, which is {name} here. --format json also has {', '.join(others)}.")
         return output.draw_csv(asked.to_dicts(), asked.columns, kind)
     from pointwise.text.terminal import wrap
 

@@ -306,8 +306,11 @@ def _makes_ids_up(side: str, options: Options) -> bool:
     return options.missing in ("singleton", "wrong")
 
 
+_PAIR = 2  # columns, which need no names
+
+
 def say_layouts(sources: Mapping[str, Source], options: Options) -> list[str]:
-    """Say in a line each which clusterings were read in the layout of a tool."""
+    """Say in a line each which clusterings were read in the layout of a tool, or by the places of their columns."""
     found = []
     for side in options.sides:
         role = f"{side} clustering"
@@ -323,9 +326,11 @@ def _layout_note(source: Source, side: str, options: Options) -> str | None:
     if source.labels is not None and source.labels.is_fitted:
         return f"Read as labels of {source.name.removeprefix('a ')}: {NOISE} stands for no cluster"
     fit = find_clusters(source, options.layout_of(side), f"{side} clustering")
-    if fit is None:
-        return None
     item, cluster = (options.columns(parameter, side) for parameter in ("item", "cluster"))
+    if fit is None:
+        is_said = not has_header(options.header, side) or not are_by_place(source, item, cluster)
+        names = source.columns
+        return None if is_said or len(names) != _PAIR else f"Read {names[0]!r} as item and {names[1]!r} as cluster"
     if item is not None and cluster is not None:
         return None
     return str(replace(fit, item=fit.item if item is None else (), cluster=fit.cluster if cluster is None else ()))
