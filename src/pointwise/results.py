@@ -45,7 +45,7 @@ class Result(ABC):
         ['metric', 'value', 'low', 'high', 'meaning']
         >>> result.describe()[1].kind, result.drawing().title
         (<Kind.METRIC: 'metric'>, 'Overall: 3 items in 2 ideal clusters, weight 3')
-        >>> evaluation.by_ideal_cluster(metrics="recall").to_markdown().splitlines()[-1]
+        >>> evaluation.by_ideal_cluster(metrics="recall").to_markdown().splitlines()[-3]
         '| 1 | 1 | 1 | 33.3% | 0.0000 | 1.0000 |'
     """
 

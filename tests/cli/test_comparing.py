@@ -46,7 +46,9 @@ def test_compare_for_machines(folder):  # noqa: ARG001
     assert [row["variant"] for row in found["overall"]] == ["a", "b"]
     recall = next(row for row in found["deltas"] if row["metric"] == "recall")
     assert recall["delta"] == pytest.approx(-0.4)
-    rows = list(csv.DictReader(io.StringIO(run("compare", "truth.csv", "old.csv", "new.csv", "-f", "csv").output)))
+    done = run("compare", "truth.csv", "old.csv", "new.csv", "-f", "csv")
+    assert "--format json also has deltas" in done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["variant"] for row in rows] == ["old", "new"]
     assert "| variant |" in run("compare", "truth.csv", "old.csv", "new.csv", "-f", "markdown").output
 
