@@ -491,7 +491,8 @@ def runs(
 ) -> None:
     """List all stored runs below a folder with their overall metrics and coverage, oldest first.
 
-    All runs are listed unless --limit says otherwise. A run that is damaged is listed with its problem.
+    All runs are listed unless --limit says otherwise. A run that is damaged is listed with its problem,
+    as far as its manifest and the sizes of its files show it; `pointwise show` compares checksums, too.
 
     \b
     Example:
