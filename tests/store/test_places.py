@@ -44,7 +44,7 @@ def files(folder):
 def test_a_manifest_that_is_not_ours_protects_its_folder(stored, tmp_path, manifest):
     (tmp_path / manifest).write_text("{}")
     (tmp_path / "thesis").write_text("years of work")
-    with pytest.raises(RunError, match="already exists and is not"):
+    with pytest.raises(RunError, match="already exists, and only a stored"):
         stored.save(tmp_path, overwrite=True)
     assert files(tmp_path) == {manifest: b"{}", "thesis": b"years of work"}
 

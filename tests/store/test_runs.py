@@ -191,7 +191,7 @@ def test_what_is_no_run_is_never_overwritten(live, tmp_path):
     (folder / "chapter.txt").write_text("years of work")
     (tmp_path / "file").write_text("more")
     for place in (folder, tmp_path / "file"):
-        with pytest.raises(pw.RunError, match="not a run"):
+        with pytest.raises(pw.RunError, match="only a stored run is ever replaced"):
             live.save(place, overwrite=True)
     assert (folder / "chapter.txt").read_text() == "years of work"
 
