@@ -197,7 +197,7 @@ def test_predictions_are_clustered_and_swept_as_they_come():
 def test_predictions_without_a_threshold_are_no_clusters():
     with pytest.raises(UsageError, match="need threshold"):
         pw.cluster_links(PREDICTIONS)
-    with pytest.raises(InputError, match=r"looks like Splink's predictions: give pw\.Links"):
+    with pytest.raises(InputError, match=r"looks like Splink's predictions: give actual=pw\.Links"):
         pw.evaluate(ideal=TRUTH, actual=PREDICTIONS)
 
 
