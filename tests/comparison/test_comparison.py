@@ -307,7 +307,7 @@ def test_a_comparison_is_stored_and_loaded(small, tmp_path):
     comparison.save(folder, overwrite=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").touch()
-    with pytest.raises(RunError, match="not a comparison"):
+    with pytest.raises(RunError, match="only a stored comparison is ever replaced"):
         comparison.save(tmp_path / "other")
     with pytest.raises(RunError, match="not a stored comparison"):
         pw.load_comparison(tmp_path)
