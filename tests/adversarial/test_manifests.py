@@ -167,6 +167,14 @@ def test_any_value_may_stand_in_the_place_of_another(kind, data, is_sealed):
         kind.check_sealed() if is_sealed else kind.check_untrue()
 
 
+def test_a_metric_that_is_listed_twice_is_refused(tmp_path):
+    evaluation = pw.evaluate(ideal=[["a", "b"]], actual=[["a"], ["b"]], metrics=["precision", "recall"])
+    folder = evaluation.save(tmp_path / "run")
+    forging.edit(folder, lambda manifest: forging.put(manifest, ("metrics", 1), "precision"), "run.json", sealed=True)
+    with pytest.raises(RunError, match="metrics"):
+        pw.load(folder)
+
+
 @given(data=st.data(), name=st.text(max_size=5), value=values)
 def test_anything_may_be_added(kind, data, name, value):
     objects = [(), *(p for p in forging.places(kind.content) if isinstance(inside(kind.content, p), dict))]

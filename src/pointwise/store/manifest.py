@@ -175,6 +175,7 @@ class RunManifest(EvidenceManifest):
         super().__post_init__()
         _check_confidence(self.confidence)
         _check_coverage(self.coverage)
+        _require(len(set(self.metrics)) == len(self.metrics), "metrics", "without repeats")
         for metric in self.metrics:
             _require(metric in self.overall, f"overall[{metric!r}]", "there")
 
