@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, settings
 
 from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, start_engine, start_spark
+from sessions import CONNECT, ONE_PROCESS, SPARK
 
 for name, number in {
     "duckdb": 8,  # an evaluation of all metrics takes a good part of a second; tests without an engine ask for more
     "laws": 1000,  # for a night: `make laws`
     "fuzz": 50,  # a round of `make fuzz`, which runs as many rounds as there is time for
-    "spark": 1,  # some twenty jobs each: what is wrong with an engine shows in few examples
+    "spark": 2,  # some twenty jobs each: what is wrong with an engine shows in few examples
 }.items():
     settings.register_profile(
         name,
@@ -52,21 +53,6 @@ ON_SPARK = (
     "test_look_up",
     "test_composite",
 )
-
-CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # these processes do not live long enough to be optimised
-SPARK = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": QUICK_START,
-    "spark.executor.extraJavaOptions": QUICK_START,
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling a plan takes longer than running it on three rows
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-# Nearly all time goes into planning. Adaptive execution plans anew after every stage; the cluster still has it.
-ONE_PROCESS = SPARK | {"spark.default.parallelism": "2", "spark.sql.adaptive.enabled": "false"}
 
 
 @pytest.fixture(scope="session")

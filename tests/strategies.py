@@ -48,6 +48,6 @@ def cases(draw: st.DrawFn, weights: st.SearchStrategy[float] = REAL, *, same_ite
                 (ideal if absent == "ideal" else actual).pop(item)
         if not set(ideal) & set(actual):
             ideal[items[0]] = actual[items[0]] = 0
-    if settings.default.max_examples == 1:  # Hypothesis begins with the simplest, one item, which would say little
+    if settings.default.max_examples < 3:  # Hypothesis begins with the simplest, one item, which would say little
         assume(min(len(set(ideal.values())), len(set(actual.values()))) > 1)
     return Case(ideal, actual, {item: draw(weights) for item in items})

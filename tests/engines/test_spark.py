@@ -15,12 +15,12 @@ import pytest
 
 import killing
 import pointwise as pw
-from conftest import ONE_PROCESS
 from frames import ACTUAL, IDEAL, WEIGHTS, agree, make_frames
 from pointwise import errors
 from pointwise.cli import app
 from pointwise.engines import choose_engine, start_engine, start_spark
 from pointwise.engines.base import load_own
+from sessions import ONE_PROCESS
 
 pytestmark = pytest.mark.spark
 
