@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
+# Targets install with apt and into one virtual environment, which allow one at a time.
+.NOTPARALLEL:
 .PHONY: demo test laws fuzz check bench bench-billion bench-diff bench-spark browser java docs screenshot format coverage clean
 
 demo: $(INSTALLED)  ## Run the main job on the bundled data.
@@ -19,12 +21,17 @@ TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d
 # What the tests on the embedded engine reach of all lines and branches, in per cent; Spark's add what only they can reach.
 COVERED := 95
 
-# Four workers, because some tests wait: for a browser, for a program that they start, for the next second.
-test: check browser java  ## Run all checks and all tests, which must reach what they reach today.
-	$(TEMPORARY) && \
-	$(BIN)/python -m pytest -m "not spark and not cluster" -n 4 --dist worksteal --cov --cov-report= --cov-fail-under=$(COVERED) && \
-	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal && \
-	$(BIN)/python -m pytest -m cluster
+# Three workers, because some tests wait: for a browser, for a program that they start, for the next second.
+EMBEDDED := $(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist worksteal --cov --cov-report=
+ON_SPARK := $(BIN)/python -m pytest -m "spark or cluster" --hypothesis-profile=spark
+
+# Spark's tests wait for one thread or another half of the time, so they run beside the others, and are shown after them.
+test: $(READY)  ## Run all checks and all tests, which must reach what they reach today.
+	@$(MAKE) --no-print-directory browser java & installing=$$!; $(MAKE) --no-print-directory check && wait $$installing
+	@$(TEMPORARY) || exit; $(ON_SPARK) > "$$TMPDIR/on_spark" 2>&1 & beside=$$!; \
+	trap 'kill $$beside 2> /dev/null; rm -rf "$$TMPDIR"' EXIT INT TERM; \
+	$(EMBEDDED) --cov-fail-under=$(COVERED); embedded=$$?; \
+	wait $$beside; on_spark=$$?; cat "$$TMPDIR/on_spark"; exit $$((embedded | on_spark))
 
 # Seconds to spend, and where the random numbers start: `make fuzz FUZZ_SECONDS=60 FUZZ_SEED=1`.
 FUZZ_SECONDS ?= 3600
@@ -93,10 +100,7 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, and show which lines and branches none of them reaches.
-	$(TEMPORARY) && \
-	$(BIN)/python -m pytest -m "not spark and not cluster" -n 4 --dist worksteal --cov --cov-report= && \
-	$(BIN)/python -m pytest -m spark --hypothesis-profile=spark -n 2 --dist worksteal --cov --cov-append --cov-report= && \
-	$(BIN)/python -m pytest -m cluster --cov --cov-append --cov-report=term-missing:skip-covered
+	$(TEMPORARY) && $(EMBEDDED) && $(ON_SPARK) --cov --cov-append --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -106,7 +110,8 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[report]"
 	touch $(INSTALLED)
 
-$(READY): $(INSTALLED)
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable ".[report,spark,explore]" --group dev --group docs
-	touch $(READY)
+	touch $(INSTALLED) $(READY)
