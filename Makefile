@@ -16,7 +16,8 @@ demo: $(INSTALLED)  ## Run the main job on the bundled data.
 
 # Tests write and remove some ten thousand small files: in memory, where a folder of the system is large enough.
 IN_MEMORY := test "$$(df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 {print $$4}')" -gt 2000000 2> /dev/null
-TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d) && chmod 711 "$$TMPDIR" && trap 'rm -rf "$$TMPDIR"' EXIT INT TERM
+TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d) && chmod 711 "$$TMPDIR" && \
+	trap 'exit 1' INT TERM && trap 'kill $$beside 2> /dev/null; rm -rf "$$TMPDIR"' EXIT
 
 # What the tests on the embedded engine reach of all lines and branches, in per cent; Spark's add what only they can reach.
 COVERED := 95
@@ -25,11 +26,10 @@ COVERED := 95
 EMBEDDED := $(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist worksteal --cov --cov-report=
 ON_SPARK := $(BIN)/python -m pytest -m "spark or cluster" --hypothesis-profile=spark
 
-# Spark's tests wait for one thread or another half of the time, so they run beside the others, and are shown after them.
-test: $(READY)  ## Run all checks and all tests, which must reach what they reach today.
-	@$(MAKE) --no-print-directory browser java & installing=$$!; $(MAKE) --no-print-directory check && wait $$installing
+# Spark's tests wait for one thread or another half of the time, so they run beside all else, and are shown at the end.
+test: $(READY) java  ## Run all checks and all tests, which must reach what they reach today.
 	@$(TEMPORARY) || exit; $(ON_SPARK) > "$$TMPDIR/on_spark" 2>&1 & beside=$$!; \
-	trap 'kill $$beside 2> /dev/null; rm -rf "$$TMPDIR"' EXIT INT TERM; \
+	$(MAKE) --no-print-directory browser check || exit; \
 	$(EMBEDDED) --cov-fail-under=$(COVERED); embedded=$$?; \
 	wait $$beside; on_spark=$$?; cat "$$TMPDIR/on_spark"; exit $$((embedded | on_spark))
 
@@ -49,8 +49,8 @@ laws: $(READY)  ## Try the laws on a thousand examples each, on the embedded eng
 check: $(READY)  ## Run the fast checks: format, lint, types (ours, and as a user sees them), import contract.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy --no-error-summary
-	$(BIN)/mypy --no-error-summary --strict --config-file= --cache-dir=.mypy_cache/user tests/typing/usage.py
+	$(BIN)/mypy --no-error-summary --strict --config-file= --cache-dir=.mypy_cache/user tests/typing/usage.py & users=$$!; \
+		$(BIN)/mypy --no-error-summary && wait $$users
 	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)  ## Measure speed and memory next to peers and limits; about a quarter of an hour.
@@ -100,7 +100,7 @@ format: $(READY)  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 
 coverage: check browser java  ## Run all tests, and show which lines and branches none of them reaches.
-	$(TEMPORARY) && $(EMBEDDED) && $(ON_SPARK) --cov --cov-append --cov-report=term-missing:skip-covered
+	$(TEMPORARY) && $(EMBEDDED) --trace-all && $(ON_SPARK) --trace-all --cov --cov-append --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

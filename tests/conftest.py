@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from pointwise.core.metrics import METRICS
 from pointwise.engines import Engine, start_engine, start_spark
@@ -53,6 +53,20 @@ ON_SPARK = (
     "test_look_up",
     "test_composite",
 )
+
+# What runs everything there is, or the same thing many times, so that it reaches little of its own.
+UNTRACED = {
+    "adversarial",
+    "test_attacks",
+    "test_benchmarks",
+    "test_browser",
+    "test_docs",
+    "test_examples",
+    "test_faults",
+    "test_packaging",
+    "test_public",
+    "test_results",
+}
 
 
 @pytest.fixture(scope="session")
@@ -114,12 +128,21 @@ def pytest_generate_tests(metafunc) -> None:
         metafunc.parametrize("engine", kinds, indirect=True)
 
 
-def pytest_collection_modifyitems(config, items) -> None:
-    """Put the tests on a cluster last, whose session takes the place of the one before, and spare Spark repetition.
+def pytest_addoption(parser) -> None:
+    """Let `make coverage` see the lines that any test reaches."""
+    parser.addoption("--trace-all", action="store_true", help="trace also tests that mostly repeat what others reach")
 
-    Errors are refused by code that no engine knows, mostly before one is asked: of each kind Spark gets the first case.
-    """
+
+def pytest_collection_modifyitems(config, items) -> None:
+    """Put the tests on a cluster last, whose session takes the place of the one before, and spare repetition."""
     items.sort(key=lambda item: item.get_closest_marker("cluster") is not None)
+    _spare_spark(config, items)
+    if not config.getoption("--trace-all"):
+        _spare_the_tracer(items)
+
+
+def _spare_spark(config, items: list) -> None:
+    """Give Spark the first case of each kind of error: they are refused by code that knows no engine."""
     seen, spared = set(), []
     for item in items:
         if item.get_closest_marker("spark") and item.module.__name__.endswith("test_errors"):
@@ -128,10 +151,22 @@ def pytest_collection_modifyitems(config, items) -> None:
     items[:] = [item for item in items if item not in spared]
 
 
+def _spare_the_tracer(items: list) -> None:
+    """Leave laws, attacks and whole jobs untraced: they repeat what other tests reach, and take half as long again."""
+    for item in items:
+        if is_hypothesis_test(item.function) or not UNTRACED.isdisjoint(item.module.__name__.split(".")):
+            item.add_marker("no_cover")
+
+
 def pytest_collection_finish() -> None:
     """Leave modules and collected tests out of every search for garbage."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the process clear up at its end: libraries complain of what they find alive."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
