@@ -146,7 +146,7 @@ class DuckDBEngine:
             return self._materialise(frame)
 
     def _materialise(self, frame: nw.LazyFrame) -> nw.LazyFrame:
-        name, relation = next(self._names), frame.to_native()  # noqa: F841  # which DuckDB finds by its name here
+        name, relation = next(self._names), frame.to_native()  # noqa: F841  # found by its name here
         self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM relation")
         self._held.append(name)
         return _lazy(self._connection.table(name))
@@ -170,9 +170,9 @@ class DuckDBEngine:
 
     def write(self, frame: nw.LazyFrame, path: Path | str) -> None:
         """Compute a frame straight into a file; the ending of its path decides the format."""
-        target = str(path).replace("'", "''")
+        target, relation = str(path).replace("'", "''"), frame.to_native()  # noqa: F841  # found by its name here
         with _translated_errors(str(path), verb="written"):
-            frame.to_native().query("frame", f"COPY frame TO '{target}' ({_copy_options(path)})")
+            self._connection.execute(f"COPY (FROM relation) TO '{target}' ({_copy_options(path)})")
 
     def cancel(self) -> None:
         """Interrupt the query that another thread is running, if any."""

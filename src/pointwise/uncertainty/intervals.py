@@ -81,7 +81,7 @@ class Interval:
 def read_intervals(
     row: Mapping[str, Any], metrics: Iterable[Metric], *, confidence: float, sample: Sample
 ) -> dict[str, Interval]:
-    """Take the intervals from a row that `lift_with_intervals` gives."""
+    """Take the intervals from a row that `lift_varied` gives."""
     clusters = int(row[IDEAL_CLUSTERS])
     intervals = {}
     for metric in metrics:
@@ -104,33 +104,6 @@ def explain_absence(metric: Metric, clusters: int, value: float | None, sample: 
     return f"the value does not vary among the {clusters:,} ideal clusters, so its spread is not known"
 
 
-def lift_with_intervals(
-    sums: nw.LazyFrame,
-    by: Sequence[str],
-    *,
-    metrics: Sequence[Metric],
-    total_weight: float,
-    sample: Sample,
-    confidence: float = CONFIDENCE,
-) -> nw.LazyFrame:
-    """Average every metric over groups of ideal clusters, with intervals.
-
-    Args:
-        sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice.
-        by: Columns that make the groups; none for everything together.
-        metrics: What to average.
-        total_weight: What `share` is a share of.
-        sample: How the ideal clusters were drawn.
-        confidence: How often the intervals should contain the true value.
-
-    Returns:
-        What `lift` gives, with `ideal_clusters`, and for every metric the ends of its interval in `<metric>_low`
-        and `<metric>_high`: null where fewer than two ideal clusters, or no spread among them, allow none.
-    """
-    varied = vary_sums(sums, by, metrics, sample=sample)
-    return lift_varied(varied, by, metrics=metrics, total_weight=total_weight, sample=sample, confidence=confidence)
-
-
 def vary_sums(
     sums: nw.LazyFrame,
     by: Sequence[str],
@@ -143,7 +116,7 @@ def vary_sums(
     """Sum over groups of ideal clusters everything that values and their intervals need.
 
     Args:
-        sums: What `sum_up` gives by the group's columns and the ideal cluster.
+        sums: What `sum_up` gives by the group's columns and the ideal cluster; with `whole` no `items` are needed.
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
         sample: How the ideal clusters were drawn.
@@ -156,7 +129,8 @@ def vary_sums(
     rows = sums if whole is None else _with_whole(sums, item_metrics(metrics), whole)
     clusters = [] if sample.clusters is None else [sample.clusters]
     settings = {"by": tuple(by), "metrics": tuple(metrics), "has_spurious": sample.has_spurious}
-    return plan(_vary_sums, rows, *clusters, **settings, has_totals=whole is not None)
+    varied = plan(_vary_sums, rows, *clusters, **settings, has_totals=whole is not None)
+    return varied if whole is None else varied.with_columns(nw.lit(int(whole[ITEMS])).alias(ITEMS))
 
 
 def _vary_sums(
@@ -172,7 +146,7 @@ def _vary_sums(
     weights = _weights_of(parts)
     squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
     rows = find_influences(sums, by, metrics, has_totals=has_totals).with_columns(*squares)
-    carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights)]
+    carry = [*_sums_of(parts, has_totals=has_totals), *(weight + SQUARE for weight in weights)]
     sample = Sample(clusters=clusters, has_spurious=has_spurious)
     return vary(rows, by, [m.name for m in metrics], sample=sample, carry=carry)
 
@@ -186,15 +160,19 @@ def lift_varied(
     sample: Sample,
     confidence: float,
 ) -> nw.LazyFrame:
-    """Do what `lift_with_intervals` does, for groups whose influences were summed already.
+    """Average every metric over groups of ideal clusters, with intervals.
 
     Args:
-        varied: One row per group with the sums of `sum_up`, the squares of their weights, and what `vary` gives.
+        varied: What `vary_sums` gives.
         by: Columns that make the groups.
         metrics: What to average.
         total_weight: What `share` is a share of.
         sample: How the ideal clusters were drawn.
         confidence: How often the intervals should contain the true value.
+
+    Returns:
+        What `lift` gives, with `ideal_clusters`, and for every metric the ends of its interval in `<metric>_low`
+        and `<metric>_high`: null where fewer than two ideal clusters, or no spread among them, allow none.
     """
     program = lifting(metrics, total_weight=total_weight, sample=sample, confidence=confidence)
     return compute_columns(varied, program).select(*by, *lifted_columns(metrics))
@@ -227,7 +205,7 @@ def find_influences(
 
     Args:
         sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice, unless
-            it has the totals.
+            it has the totals; then it needs no `items`.
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
         has_totals: Whether the weights and means of the groups were added to the sums already.
@@ -238,7 +216,12 @@ def find_influences(
     combined = [_influence_of_means(m).alias(m.name + INFLUENCE) for m in metrics if m.means]
     rows = rows.with_columns(*combined) if combined else rows
     names = dict.fromkeys([m.name for m in (*parts, *metrics)])
-    return rows.select(*by, IDEAL, *sum_columns(parts), *(name + INFLUENCE for name in names))
+    sums_of_parts = _sums_of(parts, has_totals=has_totals)
+    return rows.select(*by, IDEAL, *sums_of_parts, *(name + INFLUENCE for name in names))
+
+
+def _sums_of(parts: Sequence[Metric], *, has_totals: bool) -> list[str]:
+    return [c for c in sum_columns(parts) if not (has_totals and c == ITEMS)]
 
 
 def _with_totals(sums: nw.LazyFrame, by: Sequence[str], parts: Sequence[Metric]) -> nw.LazyFrame:
