@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.records import Example, fetch_examples
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_ITEMS, ITEM, ITEMS, WEIGHT
 from pointwise.core.evidence import Evidence
-from pointwise.engines.queries import from_rows
+from pointwise.engines.queries import matching
 
 _CELLS, _ALL_ITEMS, _ALL_WEIGHT = "cells", "all_items", "all_weight"
 _MANY_CELLS = 1_000
@@ -78,11 +78,11 @@ def break_down(
     if not clusters:
         return {}
     other, evidence = ACTUAL if side == IDEAL else IDEAL, evidence.by(side)
-    wanted = from_rows([{side: cluster} for cluster in clusters], evidence.engine)
-    chosen = evidence.engine.checkpoint(evidence.cells.join(wanted, on=side, how="inner"))
+    engine, wanted = evidence.engine, [{side: cluster} for cluster in clusters]
+    chosen = engine.checkpoint(matching(evidence.cells, wanted, engine))
     if evidence.sample.has_spurious and side == ACTUAL:
         chosen = _without_spurious(chosen)
-    totals = {row[side]: row for row in evidence.engine.collect(_totals(chosen, side)).to_pylist()}
+    totals = {row[side]: row for row in engine.collect(engine.plan(_totals, chosen, side=side)).to_pylist()}
     rows = _heaviest_of_each(evidence, chosen.filter(nw.col(ITEMS) > 0), side, totals, cells)
     keys = [(row[IDEAL], row[ACTUAL]) for found in rows.values() for row in found]
     examples = find_examples(evidence, keys, columns)
@@ -106,7 +106,7 @@ def _without_spurious(cells: nw.LazyFrame) -> nw.LazyFrame:
     )
 
 
-def _totals(cells: nw.LazyFrame, side: str) -> nw.LazyFrame:
+def _totals(cells: nw.LazyFrame, *, side: str) -> nw.LazyFrame:
     counted = cells.with_columns((nw.col(ITEMS) > 0).cast(nw.Int64).alias(_CELLS))
     return counted.group_by(side).agg(
         nw.col(_CELLS).sum(),
@@ -152,9 +152,13 @@ def find_examples(
     wanted = [{IDEAL: ideal, ACTUAL: actual} for ideal, actual in dict.fromkeys(cells)]
     if not wanted:
         return {}
-    items = evidence.items.join(from_rows(wanted, evidence.engine), on=[IDEAL, ACTUAL], how="inner")
-    ends = items.group_by(IDEAL, ACTUAL).agg(nw.col(ITEM).min().alias("least"), nw.col(ITEM).max().alias("greatest"))
+    ends = evidence.engine.plan(_find_ends, matching(evidence.items, wanted, evidence.engine))
     rows = evidence.engine.collect(ends).to_pylist()
     found = {(r[IDEAL], r[ACTUAL]): tuple(dict.fromkeys((r["least"], r["greatest"]))) for r in rows}
     known = fetch_examples(evidence, [item for pair in found.values() for item in pair], columns)
     return {cell: tuple(known[item] for item in pair) for cell, pair in found.items()}
+
+
+def _find_ends(items: nw.LazyFrame) -> nw.LazyFrame:
+    ends = nw.col(ITEM).min().alias("least"), nw.col(ITEM).max().alias("greatest")
+    return items.group_by(IDEAL, ACTUAL).agg(*ends)

@@ -6,7 +6,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.columns import ACTUAL, ACTUAL_ITEMS, COST, IDEAL, IDEAL_ITEMS, ITEMS, SHARE, WEIGHT
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import sum_up
+from pointwise.core.lifting import sum_measured
 from pointwise.core.metrics import Metric, find_metric
 from pointwise.engines.queries import total
 
@@ -35,7 +35,8 @@ def cost_clusters(evidence: Evidence, side: str) -> nw.LazyFrame:
         Clusters of the side with `cost` and `items`.
     """
     rate, whole = cost_rate(side), judged_weight(evidence, side)
-    sums = sum_up(evidence.sample.expand(evidence.measured((rate,))), (side,), (rate,))
+    cells = evidence.sample.expand(evidence.cells)
+    sums = evidence.engine.plan(sum_measured, cells, by=(side,), metrics=(rate,))
     return sums.select(side, ITEMS, (nw.col(rate.name) / whole).alias(COST))
 
 

@@ -6,7 +6,7 @@ Two parts of different ideal clusters in one actual cluster were merged, two par
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, groupby, islice
 from typing import Any
@@ -30,7 +30,7 @@ from pointwise.columns import (
 )
 from pointwise.core.confusion import is_empty
 from pointwise.core.evidence import Evidence
-from pointwise.engines.queries import count, from_rows, total
+from pointwise.engines.queries import count, matching, total
 
 _HEAVIEST, _LEADER, _CELLS = "heaviest", "leader", "cells"
 _PEAK = "peak"
@@ -153,9 +153,9 @@ class PairRanking:
         """Fetch the heaviest cells of the clusters that followers lie in."""
         if not followers:
             return []
-        keys = {(row[self.side], row[_LEADER]) for row in followers}
-        wanted = _as_frame(self.evidence, self.side, self.other, keys)
-        cells = self.cells.join(wanted, on=[self.side, self.other], how="inner").select(*columns)
+        keys = sorted({(row[self.side], row[_LEADER]) for row in followers}, key=str)
+        wanted = [{self.side: a, self.other: b} for a, b in keys]
+        cells = matching(self.cells, wanted, self.evidence.engine).select(*columns)
         rows: list[dict[str, Any]] = self.evidence.engine.collect(cells).to_pylist()
         return rows
 
@@ -242,8 +242,3 @@ class PairRanking:
         if self.has_lacking:
             found.append(self._lacking_pairs().select(self.side, COST))
         return nw.concat(found) if found else self.common.select(self.side, nw.lit(0.0).alias(COST)).head(0)
-
-
-def _as_frame(evidence: Evidence, side: str, other: str, keys: Iterable[tuple[Any, Any]]) -> nw.LazyFrame:
-    """Turn pairs of clusters into a frame on the engine, to join cells or items with."""
-    return from_rows([{side: a, other: b} for a, b in sorted(keys, key=str)], evidence.engine)

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 from pointwise.answers.slices import check_columns
 from pointwise.columns import ACTUAL, IDEAL, ITEM, WEIGHT, Column, Kind, inside, keys
 from pointwise.core.evidence import Evidence
-from pointwise.engines.queries import from_rows
+from pointwise.engines.queries import matching
 from pointwise.inputs.composite import ONE_COLUMN, ItemColumns, id_columns
 from pointwise.inputs.tables import Table
 from pointwise.results import Result
@@ -104,8 +104,8 @@ def _fetch(evidence: Evidence, items: Sequence[Any], columns: Sequence[str]) -> 
     """Fetch a few items with columns of theirs, which have other names `inside`, in no order."""
     if not items:
         return []
-    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    few = evidence.engine.checkpoint(evidence.by(ITEM).weighed_items().join(wanted, on=ITEM, how="inner"))
+    wanted = [{ITEM: item} for item in items]
+    few = evidence.engine.checkpoint(matching(evidence.by(ITEM).weighed_items(), wanted, evidence.engine))
     found = replace(evidence, found=few, attributes=_attributes_of(evidence, items)).items_with(columns)
     rows: list[dict[str, Any]] = evidence.engine.collect(
         found.select(ITEM, IDEAL, ACTUAL, WEIGHT, *map(inside, columns))

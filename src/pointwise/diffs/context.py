@@ -17,7 +17,7 @@ from pointwise.answers.breakdown import CellKey
 from pointwise.columns import ACTUAL, IDEAL, ITEM, ITEMS
 from pointwise.core.evidence import Evidence
 from pointwise.engines.chance import with_uniform
-from pointwise.engines.queries import from_rows
+from pointwise.engines.queries import from_rows, matching
 
 MEMBERS = 5
 """How many members of each side are shown at most."""
@@ -54,8 +54,7 @@ def find_companions(evidence: Evidence, items: Sequence[Any], seed: int) -> Comp
         items: What questions are about.
         seed: The same seed gives the same members.
     """
-    wanted = from_rows([{ITEM: item} for item in items], evidence.engine)
-    rows = evidence.items.join(wanted, on=ITEM, how="inner").select(ITEM, IDEAL, ACTUAL)
+    rows = matching(evidence.items, [{ITEM: item} for item in items], evidence.engine).select(ITEM, IDEAL, ACTUAL)
     sizes = evidence.cells.select(IDEAL, ACTUAL, ITEMS)
     found = evidence.engine.collect(rows.join(sizes, on=[IDEAL, ACTUAL], how="inner")).to_pylist()
     large = {(row[IDEAL], row[ACTUAL]): row[ITEMS] for row in found if row[ITEMS] > 1}
@@ -69,7 +68,7 @@ def _list_members(evidence: Evidence, sizes: Mapping[CellKey, int], seed: int) -
     cells = [{IDEAL: cell[0], ACTUAL: cell[1], _BELOW: _CANDIDATES / size} for cell, size in sizes.items()]
     rows = evidence.items.join(from_rows(cells, evidence.engine), on=[IDEAL, ACTUAL], how="inner")
     salt = nw.lit(f"{seed}|context|")
-    drawn = with_uniform(rows, evidence.engine, _UNIFORM, salt, nw.col(ITEM).cast(nw.String))
+    drawn = with_uniform(rows, evidence.engine.uniform, _UNIFORM, salt, nw.col(ITEM).cast(nw.String))
     kept = drawn.filter(nw.col(_UNIFORM) < nw.col(_BELOW)).select(ITEM, IDEAL, ACTUAL, _UNIFORM)
     found: dict[CellKey, list[Any]] = {}
     for row in sorted(evidence.engine.collect(kept).to_pylist(), key=lambda row: (row[_UNIFORM], str(row[ITEM]))):

@@ -8,7 +8,7 @@ bucket compete for the draw.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from pointwise.columns import (
 )
 from pointwise.core.evidence import Evidence
 from pointwise.diffs.strata import MERGE, MINUS, PLUS, SPLIT, STRATA, mass_column, weigh_pairs
-from pointwise.engines.base import Engine
+from pointwise.engines.base import Engine, Step, Uniform
 from pointwise.engines.chance import uniform, with_score, with_uniform
 from pointwise.engines.queries import from_rows
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _BUCKETS = 10_000  # of all cells
 _FEW_BUCKETS = 1_000  # of the rows of one group
-_LABEL, _BUCKET, _WITHOUT = "_label", "_bucket", "_without"
+_LABEL, _BUCKET, _WITHOUT, _SALT = "_label", "_bucket", "_without", "_salt"
 _KEY, _MASS, _UNIFORM, _SCORE, _LEAST = "_key", "_mass", "_uniform", "_score", "_least"
 _UNION, _ROWS, _OWN, _ITEM = "_union", "_rows", "_own", "_item"
 
@@ -132,19 +132,21 @@ class _Rows:
 
     Args:
         frame: Columns of the group, `_mass`, `_bucket` and others.
-        key: The text that distinguishes the rows of a group.
+        key: The columns that together distinguish the rows of a group.
         by: Columns that make the groups; without any, all rows are one.
         buckets: How many buckets there are.
+        engine: Where they are.
     """
 
     frame: nw.LazyFrame
-    key: nw.Expr
+    key: tuple[str, ...]
     by: tuple[str, ...]
     buckets: int
+    engine: Engine
 
-    def weighed(self, mass: nw.Expr) -> _Rows:
-        """Return the same rows with another mass, without those that have none."""
-        return replace(self, frame=self.frame.with_columns(mass.alias(_MASS)).filter(nw.col(_MASS) > 0))
+    def weighed(self, step: Step, **settings: Hashable) -> _Rows:
+        """Return the same rows with another mass, which a step adds, without those that have none."""
+        return replace(self, frame=self.engine.plan(step, self.frame, **settings))
 
 
 @dataclass(frozen=True)
@@ -185,19 +187,16 @@ class Sampler:
         """Draw the cell of the first item, in proportion to the mass of its pairs."""
         cells = self._affected_cells
         found: dict[str, Row] = {}
-        weighed = replace(cells, frame=weigh_pairs(cells.frame))
         for stratum, number in wanted.items():
             draws = [_Draw(_label(stratum, n)) for n in range(number)]
-            found |= self._choose(weighed.weighed(nw.col(mass_column(stratum))), draws, "cell")
+            found |= self._choose(cells.weighed(_weigh_for, stratum=stratum), draws, "cell")
         return found
 
     @cached_property
     def _affected_cells(self) -> _Rows:
         """The cells whose items a change affects, in buckets."""
-        changed = _with_union(self.evidence.cells).filter((nw.col(FN) > 0) | (nw.col(FP) > 0))
-        return self._into_buckets(
-            changed.select(IDEAL, ACTUAL, FN, FP, WEIGHT, SQUARES, *_SIZES), _cell_key(), (), _BUCKETS
-        )
+        changed = self._engine.plan(_find_affected, self.evidence.cells)
+        return self._into_buckets(changed, (IDEAL, ACTUAL), (), _BUCKETS)
 
     def checksum(self) -> str:
         """Return a checksum of the clusters that a change affects: the same on every engine for the same seed."""
@@ -213,9 +212,8 @@ class Sampler:
     def _draw_others(self, own: Mapping[str, Row], stratum: str) -> dict[str, Row]:
         side, other = _SIDES[stratum]
         clusters = from_rows([{side: value} for value in _distinct(cell[side] for cell in own.values())], self._engine)
-        cells = _with_union(self.evidence.cells).join(clusters, on=side, how="inner")
-        rows = cells.select(IDEAL, ACTUAL, *_SIZES, nw.col(TP).alias(_MASS))
-        held = self._into_buckets(rows, nw.col(other).cast(nw.String), (side,), _FEW_BUCKETS)
+        rows = self._engine.plan(_cells_of, self.evidence.cells, clusters, side=side)
+        held = self._into_buckets(rows, (other,), (side,), _FEW_BUCKETS)
         draws = [_Draw(label, (cell[side],), str(cell[other]), cell[TP]) for label, cell in own.items()]
         return self._choose(held, draws, "partner")
 
@@ -225,7 +223,7 @@ class Sampler:
         A part with at most that many members is listed completely. From a larger one, that many are drawn, by weight.
         """
         draws = [_Draw(_label(SHEET, n)) for n in range(number)]
-        first = self._choose(self._affected_cells.weighed(nw.col(TP)), draws, "cell")
+        first = self._choose(self._affected_cells.weighed(_weigh_items), draws, "cell")
         rows = self._items_of(list(first.values()))
         items = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in first.items()], "item")
         sheets = {label: Sheet(n, items[label][ITEM], items[label][WEIGHT]) for n, label in enumerate(first)}
@@ -279,7 +277,7 @@ class Sampler:
         changed = {label: cell for label, cell in first.items() if label not in stable}
         one = self._choose(rows, [_Draw(label, _cell(cell)) for label, cell in changed.items()], "item")
         # The more items there are to pair it with, the more likely an item is to be the first of a pair.
-        paired = rows.weighed(nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS)))
+        paired = rows.weighed(_weigh_with_partners)
         one |= self._choose(paired, [_Draw(label, _cell(cell)) for label, cell in stable.items()], "item")
         draws = [
             _Draw(label, _cell(cell), str(one[label][ITEM]), one[label][WEIGHT])
@@ -293,43 +291,35 @@ class Sampler:
         """Hold the items of the cells that were drawn."""
         names = (IDEAL, ACTUAL, TP)
         unique = {_cell(cell): {name: cell[name] for name in names} for cell in cells}
-        items = self.evidence.weighed_items().select(ITEM, IDEAL, ACTUAL, WEIGHT)
-        found = items.join(from_rows(list(unique.values()), self._engine), on=[IDEAL, ACTUAL], how="inner")
-        rows = found.with_columns(nw.col(WEIGHT).alias(_MASS))
-        return self._into_buckets(rows, nw.col(ITEM).cast(nw.String), (IDEAL, ACTUAL), _FEW_BUCKETS)
+        wanted = from_rows(list(unique.values()), self._engine)
+        rows = self._engine.plan(_items_in, self.evidence.weighed_items(), wanted)
+        return self._into_buckets(rows, (ITEM,), (IDEAL, ACTUAL), _FEW_BUCKETS)
 
-    def _into_buckets(self, frame: nw.LazyFrame, key: nw.Expr, by: tuple[str, ...], buckets: int) -> _Rows:
+    def _into_buckets(self, frame: nw.LazyFrame, key: tuple[str, ...], by: tuple[str, ...], buckets: int) -> _Rows:
         """Hash rows into buckets by their keys, and hold them."""
-        hashed = with_uniform(frame, self._engine, _UNIFORM, nw.lit(f"{self.seed}|"), key)
-        bucket = (nw.col(_UNIFORM) * buckets).floor().cast(nw.Int64).alias(_BUCKET)
-        return _Rows(self._engine.checkpoint(hashed.with_columns(bucket).drop(_UNIFORM)), key, by, buckets)
+        salted = frame.with_columns(nw.lit(f"{self.seed}|").alias(_SALT))
+        hashed = self._engine.plan(_hash, salted, key=key, buckets=buckets, draw=self._engine.uniform)
+        return _Rows(self._engine.checkpoint(hashed), key, by, buckets, self._engine)
 
     def _choose(self, rows: _Rows, draws: Sequence[_Draw], step: str) -> dict[str, Row]:
         """Draw one row per draw, in proportion to its mass among the rows of its group."""
         if not draws:
             return {}
-        sums = rows.frame.group_by(*rows.by, _BUCKET).agg(nw.len().alias(_ROWS), nw.col(_MASS).sum())
-        groups = _read_groups(self._engine.collect(sums.sort(_BUCKET)).to_pylist(), rows.by)
+        sums = self._engine.plan(_sum_buckets, rows.frame, by=rows.by)
+        groups = _read_groups(self._engine.collect(sums).to_pylist(), rows.by)
         buckets = [self._choose_bucket(draw, groups[draw.group], rows.buckets, step) for draw in draws]
-        chosen = from_rows(_as_table(draws, buckets, rows.by), self._engine)
-        rivals = rows.frame.join(chosen, on=[*rows.by, _BUCKET], how="inner").with_columns(rows.key.alias(_KEY))
-        rivals = rivals.filter(nw.col(_WITHOUT).is_null() | (nw.col(_KEY) != nw.col(_WITHOUT)))
-        salt = nw.lit(f"{self.seed}|{self.round}|{step}|")
-        rivals = with_uniform(rivals, self._engine, _UNIFORM, salt, nw.col(_LABEL), nw.lit("|"), nw.col(_KEY))
-        return self._first_per_draw(with_score(rivals, _UNIFORM, _MASS, _SCORE))
+        salts = [f"{self.seed}|{self.round}|{step}|{draw.label}|" for draw in draws]
+        chosen = from_rows(_as_table(draws, buckets, salts, rows.by), self._engine)
+        how = {"key": rows.key, "by": rows.by, "draw": self._engine.uniform}
+        rivals = self._engine.checkpoint(self._engine.plan(_score_rivals, rows.frame, chosen, **how))
+        found = self._engine.collect(self._engine.plan(_take_winners, rivals)).to_pylist()
+        return {row[_LABEL]: row for row in sorted(found, key=lambda row: str(row[_KEY]), reverse=True)}
 
     def _choose_bucket(self, draw: _Draw, group: _Group, buckets: int, step: str) -> int:
         """Draw a bucket of the draw's group in proportion to its mass, without the row that cannot be drawn."""
         if draw.without is not None:
             group = group.without(int(uniform(f"{self.seed}|{draw.without}") * buckets), draw.without_mass)
         return group.bucket_at(uniform(f"{self.seed}|{self.round}|{step}|bucket|{draw.label}"))
-
-    def _first_per_draw(self, rivals: nw.LazyFrame) -> dict[str, Row]:
-        held = self._engine.checkpoint(rivals)
-        least = held.group_by(_LABEL).agg(nw.col(_SCORE).min().alias(_LEAST))
-        winners = held.join(least, on=_LABEL, how="inner").filter(nw.col(_SCORE) == nw.col(_LEAST))
-        found = self._engine.collect(winners).to_pylist()
-        return {row[_LABEL]: row for row in sorted(found, key=lambda row: str(row[_KEY]), reverse=True)}
 
     @property
     def _engine(self) -> Engine:
@@ -344,12 +334,79 @@ def _cell(row: Row) -> tuple[Any, Any]:
     return row[IDEAL], row[ACTUAL]
 
 
-def _cell_key() -> nw.Expr:
-    return nw.concat_str([nw.col(IDEAL).cast(nw.String), nw.lit("|"), nw.col(ACTUAL).cast(nw.String)])
+def _find_affected(cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Find the cells whose items a change affects."""
+    changed = _with_union(cells).filter((nw.col(FN) > 0) | (nw.col(FP) > 0))
+    return changed.select(IDEAL, ACTUAL, FN, FP, WEIGHT, SQUARES, *_SIZES)
+
+
+def _cells_of(cells: nw.LazyFrame, clusters: nw.LazyFrame, *, side: str) -> nw.LazyFrame:
+    """Find the cells of some clusters, to be drawn by weight."""
+    found = _with_union(cells).join(clusters, on=side, how="inner")
+    return found.select(IDEAL, ACTUAL, *_SIZES, nw.col(TP).alias(_MASS))
+
+
+def _items_in(items: nw.LazyFrame, cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Find the items of some cells, to be drawn by weight."""
+    found = items.select(ITEM, IDEAL, ACTUAL, WEIGHT).join(cells, on=[IDEAL, ACTUAL], how="inner")
+    return found.with_columns(nw.col(WEIGHT).alias(_MASS))
 
 
 def _with_union(cells: nw.LazyFrame) -> nw.LazyFrame:
     return cells.with_columns((nw.col(IDEAL_WEIGHT) + nw.col(FP)).alias(_UNION))
+
+
+def _weigh_for(cells: nw.LazyFrame, *, stratum: str) -> nw.LazyFrame:
+    """Let cells have the mass of their pairs in a stratum."""
+    return _with_mass(weigh_pairs(cells), nw.col(mass_column(stratum)))
+
+
+def _weigh_items(cells: nw.LazyFrame) -> nw.LazyFrame:
+    """Let cells have the weight of their items."""
+    return _with_mass(cells, nw.col(TP))
+
+
+def _weigh_with_partners(items: nw.LazyFrame) -> nw.LazyFrame:
+    """Let items have the mass of the pairs that they make with others of their cell."""
+    return _with_mass(items, nw.col(_MASS) * (nw.col(TP) - nw.col(_MASS)))
+
+
+def _with_mass(rows: nw.LazyFrame, mass: nw.Expr) -> nw.LazyFrame:
+    return rows.with_columns(mass.alias(_MASS)).filter(nw.col(_MASS) > 0)
+
+
+def _hash(rows: nw.LazyFrame, *, key: tuple[str, ...], buckets: int, draw: Uniform) -> nw.LazyFrame:
+    """Hash salted rows into buckets by their keys."""
+    hashed = with_uniform(rows, draw, _UNIFORM, nw.col(_SALT), _text_of(key))
+    bucket = (nw.col(_UNIFORM) * buckets).floor().cast(nw.Int64).alias(_BUCKET)
+    return hashed.with_columns(bucket).drop(_UNIFORM, _SALT)
+
+
+def _sum_buckets(rows: nw.LazyFrame, *, by: tuple[str, ...]) -> nw.LazyFrame:
+    """Count and weigh the rows of every bucket."""
+    sums = rows.group_by(*by, _BUCKET).agg(nw.len().alias(_ROWS), nw.col(_MASS).sum())
+    return sums.sort(_BUCKET)
+
+
+def _score_rivals(
+    rows: nw.LazyFrame, draws: nw.LazyFrame, *, key: tuple[str, ...], by: tuple[str, ...], draw: Uniform
+) -> nw.LazyFrame:
+    """Let the rows of the buckets that were drawn compete for the draws."""
+    rivals = rows.join(draws, on=[*by, _BUCKET], how="inner").with_columns(_text_of(key).alias(_KEY))
+    rivals = rivals.filter(nw.col(_WITHOUT).is_null() | (nw.col(_KEY) != nw.col(_WITHOUT)))
+    return with_score(with_uniform(rivals, draw, _UNIFORM, nw.col(_SALT), nw.col(_KEY)), _UNIFORM, _MASS, _SCORE)
+
+
+def _take_winners(rivals: nw.LazyFrame) -> nw.LazyFrame:
+    """Take the row with the lowest score of every draw."""
+    least = rivals.group_by(_LABEL).agg(nw.col(_SCORE).min().alias(_LEAST))
+    return rivals.join(least, on=_LABEL, how="inner").filter(nw.col(_SCORE) == nw.col(_LEAST))
+
+
+def _text_of(key: Sequence[str]) -> nw.Expr:
+    """Write a key as one text."""
+    first, *others = (nw.col(name).cast(nw.String) for name in key)
+    return nw.concat_str([first, *(part for other in others for part in (nw.lit("|"), other))]) if others else first
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -390,10 +447,11 @@ def _read_groups(sums: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...]
     return {key: _Group(*(np.array(column) for column in three)) for key, three in columns.items()}
 
 
-def _as_table(draws: Sequence[_Draw], buckets: Sequence[int], by: Sequence[str]) -> pa.Table:
+def _as_table(draws: Sequence[_Draw], buckets: Sequence[int], salts: Sequence[str], by: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     groups = {name: pa.array([draw.group[n] for draw in draws]) for n, name in enumerate(by)}
     labels = pa.array([draw.label for draw in draws], pa.string())
     without = pa.array([draw.without for draw in draws], pa.string())
-    return pa.table({_LABEL: labels, _BUCKET: pa.array(buckets, pa.int64()), _WITHOUT: without, **groups})
+    drawn = pa.array(buckets, pa.int64())
+    return pa.table({_LABEL: labels, _BUCKET: drawn, _WITHOUT: without, _SALT: pa.array(salts, pa.string()), **groups})

@@ -32,6 +32,10 @@ Step = Callable[..., "nw.LazyFrame"]
 """Makes a frame from frames."""
 
 
+Uniform = Callable[["nw.LazyFrame", str, str], "nw.LazyFrame"]
+"""Adds a column of pseudo-random numbers, as an engine's `uniform` does."""
+
+
 class Hold(Protocol):
     """Apply a step to frames, and keep the result."""
 
@@ -196,7 +200,8 @@ class Engine(Protocol):
         """Count the rows of several frames in one query."""
         ...
 
-    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+    @staticmethod
+    def uniform(frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column.
 
         A number is the first 52 bits of the text's MD5 hash, plus a half, divided by 2**52, so that all engines agree.

@@ -11,7 +11,7 @@ import math
 
 import narwhals.stable.v2 as nw
 
-from pointwise.engines.base import Engine
+from pointwise.engines.base import Uniform
 
 _TEXT = "_text"
 
@@ -22,10 +22,10 @@ def uniform(text: str) -> float:
     return (int(digest[:13], 16) + 0.5) / 16**13
 
 
-def with_uniform(frame: nw.LazyFrame, engine: Engine, name: str, *parts: nw.Expr) -> nw.LazyFrame:
-    """Add the number for a text in several parts."""
+def with_uniform(frame: nw.LazyFrame, draw: Uniform, name: str, *parts: nw.Expr) -> nw.LazyFrame:
+    """Have an engine's `uniform` add the number for a text in several parts."""
     texts = frame.with_columns(nw.concat_str(list(parts)).alias(_TEXT))
-    return engine.uniform(texts, _TEXT, name).drop(_TEXT)
+    return draw(texts, _TEXT, name).drop(_TEXT)
 
 
 def with_score(frame: nw.LazyFrame, uniform: str, mass: str, name: str) -> nw.LazyFrame:

@@ -158,7 +158,8 @@ class DuckDBEngine:
         counts = {row["frame"]: int(row["rows"]) for row in self.collect(nw.concat(numbered)).to_pylist()}
         return [counts[n] for n in range(len(frames))]
 
-    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+    @staticmethod
+    def uniform(frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""
         whole = f"CAST('0x' || substr(md5({_quoted(text)}), 1, 13) AS BIGINT)"
         return _lazy(frame.to_native().project(f"*, ({whole} + 0.5::DOUBLE) / {16**13}::DOUBLE AS {_quoted(name)}"))

@@ -61,3 +61,12 @@ def from_rows(rows: pa.Table | Sequence[Mapping[str, Any]], engine: Engine) -> n
 
         rows = pa.Table.from_pylist(list(rows))
     return load_own(engine.read(rows), rows.column_names)
+
+
+def matching(frame: nw.LazyFrame, wanted: Sequence[Mapping[str, Any]], engine: Engine) -> nw.LazyFrame:
+    """Keep the rows of a frame that match one of a few, which have values of some of its columns."""
+    return engine.plan(_match, frame, from_rows(wanted, engine), on=tuple(wanted[0]))
+
+
+def _match(frame: nw.LazyFrame, wanted: nw.LazyFrame, *, on: tuple[str, ...]) -> nw.LazyFrame:
+    return frame.join(wanted, on=list(on), how="inner")

@@ -142,7 +142,8 @@ class SparkEngine:
         (row,) = self.collect(_frame(counts)).to_pylist()
         return list(row.values())
 
-    def uniform(self, frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
+    @staticmethod
+    def uniform(frame: nw.LazyFrame, text: str, name: str) -> nw.LazyFrame:
         """Add a column of pseudo-random numbers between 0 and 1, determined only by the text in another column."""
         whole = f"CAST(conv(substr(md5({_quoted(text)}), 1, 13), 16, 10) AS BIGINT)"
         return _frame(frame.to_native().selectExpr("*", f"({whole} + 0.5D) / {16**13}.0D AS {_quoted(name)}"))

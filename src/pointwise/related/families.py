@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 
 from pointwise.core.confusion import Confusion
 from pointwise.core.metrics import METRICS, Better
+from pointwise.engines.base import Hold, apply
 from pointwise.errors import UsageError, WeightError
 from pointwise.inputs.options import Pairs
 from pointwise.related.chance import Sizes, expect_information
@@ -51,6 +52,7 @@ def relate(
     beta: float = 1.0,
     pairs: Pairs = "counts",
     lacking: Lacking | None = None,
+    hold: Hold = apply,
 ) -> dict[str, float]:
     """Compute the related metrics of cells on any engine; NaN where one is undefined.
 
@@ -60,12 +62,13 @@ def relate(
         beta: Above 1, completeness counts more in the V-measure; below 1, homogeneity.
         pairs: What a pair of items counts.
         lacking: Items that one of the clusterings lacks, where averages over items count them.
+        hold: Keeps what several sums need.
 
     Raises:
         UsageError: `beta` or `pairs` has a value it cannot have.
     """
     check_options(beta=beta, pairs=pairs)
-    return score(sum_cells(cells, collect, lacking=lacking), beta=beta, pairs=pairs)
+    return score(sum_cells(cells, collect, lacking=lacking, hold=hold), beta=beta, pairs=pairs)
 
 
 def score(sums: Sums, *, beta: float = 1.0, pairs: Pairs = "counts") -> dict[str, float]:

@@ -16,6 +16,7 @@ from pointwise.columns import ACTUAL, ACTUAL_ITEMS, ACTUAL_WEIGHT, IDEAL, IDEAL_
 from pointwise.core.arithmetic import COLUMNS
 from pointwise.core.confusion import Confusion, Totals, confuse
 from pointwise.core.metrics import METRICS
+from pointwise.engines.base import Hold, apply
 from pointwise.inputs.options import Pairs
 
 Collect = Callable[[nw.LazyFrame], Any]
@@ -214,11 +215,11 @@ _JUDGED = {name: f"judged_{name}" for name in (IDEAL_ITEMS, IDEAL_WEIGHT, ACTUAL
 """What the margins that items see under the policies are called beside those of the common items."""
 
 
-def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None = None) -> Sums:
+def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None = None, hold: Hold = apply) -> Sums:
     """Reduce cells to sums, on any engine.
 
     Averages over items follow the policies, which show in the margins of clusters if `cells` have these, and in the
-    items that one of the clusterings lacks.
+    items that one of the clusterings lacks. What several sums need, the margins and the clusters of each side, is held.
     """
     present = cells.collect_schema().names()
     judged = {name: own for name, own in _JUDGED.items() if name in present}
@@ -226,7 +227,7 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None 
     cells = cells.with_columns(nw.col(ITEMS).cast(nw.Float64), (nw.col(TP) / nw.col(ITEMS)).alias("lightest"))
     least = nw.col("lightest").min()
     (totals,) = collect(cells.select(nw.col(ITEMS, TP, SQUARES).sum(), least)).to_pylist()
-    confused = confuse(cells, Totals(totals[ITEMS], totals[TP]))
+    confused = confuse(cells, Totals(totals[ITEMS], totals[TP]), hold=hold)
     weights = Confusion.of_columns()
 
     def seen(name: str) -> nw.Expr:
@@ -246,8 +247,8 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None 
         totals[SQUARES],
         totals["lightest"],
         _sum_up(CellSums, measured, collect),
-        _sum_side(measured, IDEAL, totals[TP], collect),
-        _sum_side(measured, ACTUAL, totals[TP], collect),
+        _sum_side(measured, IDEAL, totals[TP], collect, hold),
+        _sum_side(measured, ACTUAL, totals[TP], collect, hold),
         lacking or Lacking(),
     )
 
@@ -255,11 +256,8 @@ def sum_cells(cells: nw.LazyFrame, collect: Collect, *, lacking: Lacking | None 
 _WHOLE = "whole_weight"  # of an ideal cluster, with what the actual clustering lacks of it where that counts
 
 
-def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect) -> SideSums:
-    grouped = measured.with_columns(nw.col(TP).alias("best_weight")).group_by(side)
-    summed = (ITEMS, TP, SQUARES, "bcubed_precision", "bcubed_recall")
-    best = (nw.col(name).max() for name in ("best_weight", "f1", _WHOLE))
-    clusters = grouped.agg(*(nw.col(name).sum() for name in summed), *best)
+def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect, hold: Hold) -> SideSums:
+    clusters = hold(_group, measured, side=side)
     items, weight = nw.col(ITEMS), nw.col(TP)
     terms = {
         "entropy": entropy_term(weight, total, lambda x: x.log()),
@@ -279,6 +277,14 @@ def _sum_side(measured: nw.LazyFrame, side: str, total: float, collect: Collect)
         heaviest=heaviest[TP],
         sizes=tuple((int(row[ITEMS]), int(row["clusters"])) for row in sizes),
     )
+
+
+def _group(measured: nw.LazyFrame, *, side: str) -> nw.LazyFrame:
+    """Sum up the clusters of a side."""
+    grouped = measured.with_columns(nw.col(TP).alias("best_weight")).group_by(side)
+    summed = (ITEMS, TP, SQUARES, "bcubed_precision", "bcubed_recall")
+    best = (nw.col(name).max() for name in ("best_weight", "f1", _WHOLE))
+    return grouped.agg(*(nw.col(name).sum() for name in summed), *best)
 
 
 def _named(terms: dict[str, Any]) -> Iterable[nw.Expr]:

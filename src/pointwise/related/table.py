@@ -36,7 +36,7 @@ from pointwise.columns import (
 from pointwise.core.confusion import is_empty
 from pointwise.core.evidence import Evidence
 from pointwise.core.sample import sample_of_all
-from pointwise.engines.queries import count, from_rows, total
+from pointwise.engines.queries import count, from_rows, holding, total
 from pointwise.errors import NotFoundError
 from pointwise.inputs.options import CONFIDENCE, Pairs
 from pointwise.related.estimates import STANDARD_ERROR, estimate_related
@@ -76,8 +76,10 @@ def related_values(evidence: Evidence, *, beta: float = 1.0, pairs: Pairs = "cou
     if evidence.has_empty:
         cells, columns = cells.filter(~is_empty()), [*columns, IDEAL_ITEMS, IDEAL_WEIGHT]
         lacking = _find_lacking(evidence)
-    collect = evidence.engine.collect
-    values = relate(cells.select(*columns), collect, beta=beta, pairs=pairs, lacking=lacking)
+    engine, rows = evidence.engine, cells.select(*columns)
+    with engine.scope():
+        hold = holding(engine, most_rows=evidence.totals.items)
+        values = relate(rows, engine.collect, beta=beta, pairs=pairs, lacking=lacking, hold=hold)
     return {name: None if value != value else value for name, value in values.items()}  # noqa: PLR0124  # NaN
 
 

@@ -230,14 +230,10 @@ def _stored_names(items: nw.LazyFrame, metrics: Sequence[Metric]) -> dict[str, s
 
 def _tables(evaluation: Established, items: nw.LazyFrame, names: Mapping[str, str]) -> dict[str, nw.LazyFrame]:
     evidence, metrics = evaluation.evidence, evaluation.metrics
-    # The metrics are computed after the join, which then needs less memory.
-    joined = items.join(evidence.cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
-    matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
-    values = (TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
-    slices = (nw.col(inside(name)).alias(stored) for name, stored in names.items())
+    named = {"names": tuple(names.items()), "metrics": tuple(metrics)}
     tables = {
         "cells": evidence.measured(metrics),
-        "items": measure(joined.with_columns(*matrix), metrics).select(*_ITEMS, *slices, *values),
+        "items": evidence.engine.plan(_measure_items, items, evidence.cells, **named),
         "ideal_clusters": tabulate_clusters(evidence, IDEAL, metrics).lazy(),
         "actual_clusters": tabulate_clusters(evidence, ACTUAL, metrics).lazy(),
     }
@@ -246,6 +242,17 @@ def _tables(evaluation: Established, items: nw.LazyFrame, names: Mapping[str, st
     if evaluation.options.slices:
         tables["slices"] = tabulate_slices(evidence, evaluation.options.slices, metrics).lazy()
     return tables
+
+
+def _measure_items(
+    items: nw.LazyFrame, cells: nw.LazyFrame, *, names: Sequence[tuple[str, str]], metrics: Sequence[Metric]
+) -> nw.LazyFrame:
+    """Give items their confusion matrices and metrics, which are computed after the join: it then takes less memory."""
+    joined = items.join(cells.select(*_CONFUSION), on=[IDEAL, ACTUAL], how="inner")
+    matrix = (nw.col(ACTUAL_WEIGHT) - nw.col(TP)).alias(FP), (nw.col(IDEAL_WEIGHT) - nw.col(TP)).alias(FN)
+    values = (TP, FP, FN, TN, *(m.name for m in item_metrics(metrics)))
+    slices = (nw.col(inside(name)).alias(stored) for name, stored in names)
+    return measure(joined.with_columns(*matrix), metrics).select(*_ITEMS, *slices, *values)
 
 
 def _describe_source(source: Source) -> StoredInput:

@@ -226,7 +226,7 @@ _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 def _race(frame: nw.LazyFrame, engine: Engine, n: int, seed: int) -> tuple[Sequence[Mapping[str, Any]], float]:
     """Draw the items with the least scores; return them in this order, and the score of the next one."""
     keyed = frame.with_columns(nw.col(ITEM).cast(nw.String).alias(_KEY))
-    chances = with_uniform(keyed, engine, _UNIFORM, nw.lit(f"{seed}|item|"), nw.col(_KEY))
+    chances = with_uniform(keyed, engine.uniform, _UNIFORM, nw.lit(f"{seed}|item|"), nw.col(_KEY))
     raced = with_score(chances, _UNIFORM, WEIGHT, _SCORE).sort(_SCORE, _KEY).head(n + 1)
     found = engine.collect(raced.select(ITEM, CLUSTER, _KEY, _UNIFORM, WEIGHT)).to_pylist()
     scores = {row[_KEY]: score_of(row[_UNIFORM], row[WEIGHT]) for row in found}  # the same, whatever engine found them
