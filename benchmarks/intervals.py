@@ -34,8 +34,9 @@ from pointwise.core.metrics import find_metrics
 from pointwise.core.sample import EXPANSION, REST, STRATUM, Sample
 from pointwise.engines import start_engine
 from pointwise.engines.queries import from_rows
+from pointwise.inputs.options import CONFIDENCE
 from pointwise.uncertainty.design import log_miss
-from pointwise.uncertainty.intervals import lift_with_intervals
+from pointwise.uncertainty.intervals import lift_varied, vary_sums
 from pointwise.uncertainty.verdict import ENOUGH
 
 METRICS = find_metrics(["precision", "recall", "jaccard_distance"])
@@ -158,7 +159,9 @@ def cover_values(law, draw, number, repeats, *, is_designed, label=""):
     if not is_designed:
         expansions = [np.ones(len(clusters)) for clusters in drawn]
     frame = as_frame(engine, [sums], weight, drawn, expansions)
-    found = engine.collect(lift_with_intervals(frame, (REPEAT,), metrics=METRICS, total_weight=1.0, sample=sample))
+    varied = vary_sums(frame, (REPEAT,), METRICS, sample=sample)
+    how = {"total_weight": 1.0, "sample": sample, "confidence": CONFIDENCE}
+    found = engine.collect(lift_varied(varied, (REPEAT,), metrics=METRICS, **how))
     engine.close()
     row = {"population": law.name, "drawn": label, "clusters": number}
     for name in NAMES:

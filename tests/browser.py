@@ -70,10 +70,14 @@ class Browser:
         """Open a file or an address at a window size, in a light or dark scheme, forgetting what was logged before."""
         self.chrome.get_log("browser")
         self.chrome.get_log("performance")
-        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        self.paint(scheme)
         self.resize(width, height)
         self.chrome.get(page if isinstance(page, str) else page.as_uri())
+
+    def paint(self, scheme: str) -> None:
+        """Ask for a light or dark scheme, without opening the page anew."""
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
 
     def resize(self, width: int, height: int = 900) -> None:
         """Make the window another size, without opening the page anew."""
@@ -115,17 +119,21 @@ class Browser:
         urls = [event["request"]["url"] for event in sent]
         return [url for url in urls if not url.startswith("chrome:")]
 
-    def violations(self) -> list[str]:
-        """Ask axe-core what keeps people from using the page; minor and moderate findings are left out."""
+    def violations(self, *schemes: str) -> list[str]:
+        """Ask axe-core what keeps people from using the page; minor and moderate findings are left out.
+
+        With schemes, ask in each of them: in the first of everything, in the others of what hangs on colours.
+        """
         require(AXE.exists(), "axe-core")
         self.chrome.set_script_timeout(_PATIENCE)
+        for scheme in schemes[:1]:
+            self.paint(scheme)
         self.run(_SHORTEN)
         self.run(AXE.read_text())
-        found = self.chrome.execute_async_script(
-            "const done = arguments[arguments.length - 1];"
-            "axe.run({resultTypes: ['violations']}).then(r => done(r.violations.map("
-            "v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html).join(' ')])))"
-        )
+        found = self.chrome.execute_async_script(_VIOLATIONS, [])
+        for scheme in schemes[1:]:
+            self.paint(scheme)
+            found += self.chrome.execute_async_script(_VIOLATIONS, _ABOUT_COLOURS)
         return [f"{name}: {nodes}" for impact, name, nodes in found if impact in ("serious", "critical")]
 
     def overlaps(self) -> list[str]:
@@ -142,8 +150,32 @@ _SHORTEN = """
 for (const table of document.querySelectorAll("table.sortable")) {
   Array.from(table.tBodies).slice(8).forEach(b => b.remove());
 }
+const seen = {};
+for (const table of document.querySelectorAll("table.listing")) {
+  Array.from(table.querySelectorAll(":scope > tbody > tr")).forEach((row, n) => {
+    const parts = [row, ...row.querySelectorAll("*")];
+    const kind = parts.map(e => [e.tagName, e.getAttribute("class"), ...e.getAttributeNames()].join()).join(" ");
+    seen[kind] = (seen[kind] || 0) + 1;
+    if (n > 0 && seen[kind] > 4) row.remove();
+  });
+}
 """
-"""The rows of a table are alike; axe-core need not look at all of them."""
+"""The rows of tables are alike; axe-core need not look at all of them.
+
+Of listings it sees the first row of each, and four rows of every make-up: of the same elements, classes and attributes.
+"""
+
+_VIOLATIONS = """
+const [only, done] = arguments;
+const isMild = rule => ["minor", "moderate"].includes(rule.impact);
+const mild = Object.fromEntries(axe._audit.rules.filter(isMild).map(rule => [rule.id, {enabled: false}]));
+const chosen = only.length ? {runOnly: {type: "rule", values: only}} : {rules: mild};
+axe.run({resultTypes: ["violations"], ...chosen}).then(r => done(r.violations.map(
+  v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html).join(" ")])));
+"""
+
+_ABOUT_COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe-core that compare colours. All others ask what stands in the page, which no scheme changes."""
 
 _OVERLAPS = """
 const found = [];

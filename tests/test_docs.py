@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,17 +58,32 @@ def split(command: str) -> list[str]:
 def is_plain(command: str) -> bool:
     """Say whether a command is pointwise alone, without anything that only a shell understands."""
     words = split(command)
-    return words[0] == "pointwise" and not any(set(word) <= set("|&;<>()") or "$" in word for word in words)
+    return words[:1] == ["pointwise"] and not any(set(word) <= set("|&;<>()") or "$" in word for word in words)
 
 
-def call_pointwise(command: str, folder: Path) -> str:
+def call_pointwise(command: str, folder: Path, stdin: str | None = None) -> str:
     """Call a command in this process: most of a small one's time goes into starting Python."""
     with contextlib.chdir(folder):
-        done = CliRunner().invoke(app, split(command)[1:], env=TERMINAL)
+        done = CliRunner().invoke(app, split(command)[1:], input=stdin, env=TERMINAL)
     return done.stdout + done.stderr
 
 
+def call(command: str, folder: Path) -> str:
+    """Call a command, in this process if it is pointwise alone or reads from it what `echo` says."""
+    spoken, _, rest = command.partition(" | ")
+    if spoken.startswith("echo ") and is_plain(rest):
+        return call_pointwise(rest, folder, stdin=" ".join(split(spoken)[1:]) + "\n")
+    return call_pointwise(command, folder) if is_plain(command) else call_shell(command, folder)
+
+
+@cache
+def said_by(command: str) -> str:
+    """Return what a command says in any folder; several pages ask the same one where the data lies."""
+    return call_shell(command, ROOT).rstrip("\n")
+
+
 def call_shell(command: str, folder: Path) -> str:
+    command = re.sub(r"\$\((python -c '[^']*')\)", lambda found: said_by(found[1]), command)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | TERMINAL | {"PATH": path}
     done = subprocess.run(
@@ -81,7 +97,7 @@ def run_console(page: Path, folder: Path) -> None:
         for command, expected in re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             if command.startswith(("pip ", "make ")):
                 continue
-            shown = call_pointwise(command, folder) if is_plain(command) else call_shell(command, folder)
+            shown = call(command, folder)
             checker = doctest.OutputChecker()
             assert checker.check_output(expected, shown, FLAGS), f"$ {command}\n{shown}\n--- the page says\n{expected}"
 

@@ -51,9 +51,15 @@ def diff() -> pw.Diff:
     return pw.diff(baseline=OLD, experiment=NEW, attributes=pa.table(ABOUT))
 
 
+@cache
+def questions() -> pw.Questions:
+    return diff().questions(20)
+
+
+@cache
 def estimates() -> pw.Estimates:
-    questions = diff().questions(20)
-    return diff().estimate(questions, questions.judge_by(lambda a, b: IDEAL[a] == IDEAL[b], judge="truth"))
+    judgements = questions().judge_by(lambda a, b: IDEAL[a] == IDEAL[b], judge="truth")
+    return diff().estimate(questions(), judgements)
 
 
 Make = Callable[[pw.Evaluation, pw.Comparison], Result]
@@ -101,7 +107,7 @@ RESULTS: dict[str, Make] = {
     "a changed cluster": lambda *_: diff().explain(baseline_cluster=3),
     "estimates": lambda *_: estimates(),
     "a gate of a diff": lambda *_: pw.gate_diff(diff(), minimum={"delta_precision": 0}, estimates=estimates()),
-    "standing": lambda *_: look_at(diff().questions(20), pw.Judgements(())),
+    "standing": lambda *_: look_at(questions(), pw.Judgements(())),
     "a sweep": lambda *_: pw.sweep(ideal=IDEAL, links=[("a", "b", 0.9), ("d", "e", 0.8), ("g", "h", 0.4)]),
     "judges": lambda *_: agree([("ann", "p", "yes", 5), ("bob", "p", "no", None), ("ann", "q", "unsure", 7)]),
 }
@@ -119,9 +125,15 @@ class Texts(HTMLParser):
         self.found.append(data)
 
 
-@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
-def test_every_result_has_the_same_manners(make: Make, evaluation, comparison, tmp_path):
-    result = make(evaluation, comparison)
+@pytest.fixture(scope="module")
+def make(evaluation: pw.Evaluation, comparison: pw.Comparison) -> Callable[[str], Result]:
+    """Make a result, once for all tests."""
+    return cache(lambda name: RESULTS[name](evaluation, comparison))
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_has_the_same_manners(make: Callable[[str], Result], name: str, tmp_path):
+    result = make(name)
     rows = result.to_dicts()
     assert isinstance(result, Result)
     assert len(result) == len(list(result)) == len(rows)
@@ -151,11 +163,11 @@ def kinds_of(result: type) -> set[type]:
     return {kind for one in special for kind in kinds_of(one)} if special else {result}
 
 
-def test_every_kind_of_result_is_among_those_tried(evaluation, comparison):
+def test_every_kind_of_result_is_among_those_tried(make: Callable[[str], Result]):
     for module in pkgutil.walk_packages(pw.__path__, "pointwise."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    assert kinds_of(Result) <= {type(make(evaluation, comparison)) for make in RESULTS.values()}
+    assert kinds_of(Result) <= {type(make(name)) for name in RESULTS}
 
 
 def test_a_method_returns_one_type_whatever_its_arguments(evaluation):

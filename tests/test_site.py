@@ -124,5 +124,5 @@ def ask(browser: Browser, words: str, *, until: str) -> str:
     found, deadline = "", time.monotonic() + 60
     while until not in found and time.monotonic() < deadline:
         found = browser.run(_ASK, words)
-        time.sleep(0.5)
+        time.sleep(0.05)
     return found

@@ -47,20 +47,30 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def sampled(made, tmp_path_factory):
+    """The same, with questions drawn and no answers."""
+    folder = shutil.copytree(made, tmp_path_factory.mktemp("sampled") / "work")
+    call("judge", "sample", folder / "d", "--n", "40", "--seed", "3")
+    return folder
+
+
 @pytest.fixture
 def folder(made, tmp_path, monkeypatch):
     """A copy of the folder to work in."""
-    shutil.copytree(made, tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setenv("COLUMNS", "120")
-    return tmp_path / "work"
+    return work_in_copy(made, tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def asked(folder):
-    """The same, with questions drawn and no answers."""
-    call("judge", "sample", "d", "--n", "40", "--seed", "3")
-    return folder
+def asked(sampled, tmp_path, monkeypatch):
+    """A copy of the folder with questions to work in."""
+    return work_in_copy(sampled, tmp_path, monkeypatch)
+
+
+def work_in_copy(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(shutil.copytree(folder, tmp_path / "work"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path / "work"
 
 
 def answer_by_truth(folder):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -23,13 +25,19 @@ def answer_of(question):
     return "yes" if TRUTH[question.a] == TRUTH[question.b] else "no"
 
 
-@pytest.fixture
-def place(tmp_path):
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
     about = pa.table({"item": ITEMS, "name": [f"name {n}" for n in range(60)]})
     diff = pw.diff(baseline=BEFORE, experiment=AFTER, attributes=about)
-    path = diff.save(tmp_path / "d")
+    path = diff.save(tmp_path_factory.mktemp("stored") / "d")
     diff.questions(120, seed=3).save(path / "questions")
     return path
+
+
+@pytest.fixture
+def place(stored, tmp_path):
+    """A copy of a diff with questions, to answer them in."""
+    return shutil.copytree(stored, tmp_path / "d")
 
 
 def test_what_was_announced_comes_unless_it_need_not_be_asked(place):
