@@ -97,8 +97,16 @@ def _session(master: str, conf: dict[str, str]) -> Iterator:
         before.stop()  # a process has one at a time: see `pytest_collection_modifyitems`
     session = start_spark(master=master, conf=conf).session
     session.sparkContext.setLogLevel("OFF")
+    _remember_classes(session)
     yield session
     session.stop()
+
+
+def _remember_classes(session) -> None:
+    """Look up once what PySpark looks up for every column: Java searches 280 archives for a name without a package."""
+    java = session.sparkContext._jvm
+    for name in ("PythonUtils", "PythonSQLUtils", "functions", "org.apache.spark.sql.functions"):
+        setattr(java, name, getattr(java, name))
 
 
 @pytest.fixture(scope="session")
@@ -120,12 +128,12 @@ def _free_port() -> int:
 
 def pytest_generate_tests(metafunc) -> None:
     """Run tests that take an engine on DuckDB, and those of the modules in `ON_SPARK` on Spark as well."""
-    if "engine" in metafunc.fixturenames:
+    for name in {"engine", "lasting_engine"}.intersection(metafunc.fixturenames):
         kinds = ["duckdb"]
         is_slow = metafunc.definition.get_closest_marker("embedded")
         if metafunc.module.__name__.rsplit(".", 1)[-1] in ON_SPARK and not is_slow:
             kinds.append(pytest.param("spark", marks=pytest.mark.spark))
-        metafunc.parametrize("engine", kinds, indirect=True)
+        metafunc.parametrize(name, kinds, indirect=True)
 
 
 def pytest_addoption(parser) -> None:
@@ -181,6 +189,16 @@ def _metrics_of_others() -> Iterator[None]:
 @pytest.fixture
 def engine(request) -> Iterator[Engine]:
     """Return an engine of one's own."""
+    yield from _engine(request)
+
+
+@pytest.fixture(scope="module")
+def lasting_engine(request) -> Iterator[Engine]:
+    """Return an engine for what several tests of a module ask one thing after another."""
+    yield from _engine(request)
+
+
+def _engine(request) -> Iterator[Engine]:
     engine = start_spark(request.getfixturevalue("spark")) if request.param == "spark" else start_engine()
     yield engine
     engine.close()

@@ -29,8 +29,9 @@ OVERALL = (F(3, 4), F(7, 9), F(3, 8))
 NAMES = ("precision", "recall", "jaccard_distance")
 
 
-@pytest.fixture
-def evaluation(engine) -> pw.Evaluation:
+@pytest.fixture(scope="module")
+def evaluation(lasting_engine) -> pw.Evaluation:
+    """Evaluate once what most tests only look at."""
     attributes = [{"item": i, "slice": i != "i1"} for i in WEIGHTS]
     import pyarrow as pa
 
@@ -40,7 +41,7 @@ def evaluation(engine) -> pw.Evaluation:
         weights=WEIGHTS,
         attributes=pa.Table.from_pylist(attributes),
         metrics=NAMES,
-        engine=engine,
+        engine=lasting_engine,
     )
 
 

@@ -1,24 +1,36 @@
 """The bundled data gives the numbers that its README states."""
 
+import functools
+
 import pytest
 
 import pointwise as pw
+
+
+@pytest.fixture(scope="module")
+def evaluate(lasting_engine):
+    """Return a function that evaluates a release once, however many tests look at the result."""
+    data = pw.datasets.patentsview()
+
+    @functools.cache
+    def evaluate(release, **options):
+        return pw.evaluate(ideal=data.truth, actual=data.releases[release], engine=lasting_engine, **options)
+
+    return evaluate
 
 
 @pytest.mark.parametrize(
     ("release", "expected"),
     [("2017-08-08", (9_752, 3_715, 0.96221, 0.93595)), ("2022-06-30", (13_467, 0, 0.97749, 0.93184))],
 )
-def test_releases_against_the_truth(engine, release, expected):
+def test_releases_against_the_truth(evaluate, release, expected):
     common, missing, recall, strict_precision = expected
-    data = pw.datasets.patentsview()
-    inputs = {"ideal": data.truth, "actual": data.releases[release], "engine": engine}
-    evaluation = pw.evaluate(**inputs)
+    evaluation = evaluate(release)
     assert evaluation.coverage.common_items == common
     assert evaluation.coverage.missing_items == missing
     assert evaluation.overall["precision"] == 1.0
     assert round(evaluation.overall["recall"], 5) == recall
-    strict = pw.evaluate(**inputs, outside="wrong")
+    strict = evaluate(release, outside="wrong")
     assert round(strict.overall["precision"], 5) == strict_precision
     assert strict.overall["recall"] == pytest.approx(evaluation.overall["recall"], rel=1e-12)
     assert strict.overall.items == common
@@ -35,9 +47,8 @@ def test_precision_is_perfect_in_all_releases_and_a_warning_says_why():
     assert (round(min(shares), 2), round(max(shares), 2)) == (0.09, 0.43)
 
 
-def test_coverage_adds_up(engine):
-    data = pw.datasets.patentsview()
-    coverage = pw.evaluate(ideal=data.truth, actual=data.releases["2017-08-08"], engine=engine).coverage
+def test_coverage_adds_up(evaluate):
+    coverage = evaluate("2017-08-08").coverage
     assert coverage.common_items + coverage.missing_items == coverage.ideal_items == 13_467
     assert coverage.ideal_clusters_touched + coverage.ideal_clusters_untouched == coverage.ideal_clusters == 401
     assert coverage.actual_clusters == coverage.actual_clusters_touched + coverage.actual_clusters_untouched
