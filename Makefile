@@ -22,8 +22,8 @@ TEMPORARY := export TMPDIR=$$($(IN_MEMORY) && mktemp -d -p /dev/shm || mktemp -d
 # What the tests on the embedded engine reach of all lines and branches, in per cent; Spark's add what only they can reach.
 COVERED := 95
 
-# Three workers, because some tests wait: for a browser, for a program that they start, for the next second.
-EMBEDDED := $(BIN)/python -m pytest -m "not spark and not cluster" -n 3 --dist worksteal --cov --cov-report=
+# A worker for each core: what waits, for a browser or for a program that it starts, leaves its core to Spark.
+EMBEDDED := $(BIN)/python -m pytest -m "not spark and not cluster" -n 2 --dist worksteal --cov --cov-report=
 ON_SPARK := $(BIN)/python -m pytest -m "spark or cluster" --hypothesis-profile=spark
 
 # Spark's tests wait for one thread or another half of the time, so they run beside all else, and are shown at the end.
