@@ -41,7 +41,7 @@ from pointwise.columns import (
     undrawn,
 )
 from pointwise.core.evidence import Evidence
-from pointwise.core.lifting import columns_of, find_averages, sum_ideal_clusters, sum_measured, sum_up
+from pointwise.core.lifting import columns_of, find_averages, sum_measured, sum_up
 from pointwise.core.metrics import Metric
 from pointwise.engines.base import Engine
 from pointwise.engines.queries import from_rows, holding
@@ -92,7 +92,7 @@ def _overall_intervals(
     evidence: Evidence, metrics: Sequence[Metric], whole: Mapping[str, Any], confidence: float
 ) -> dict[str, Interval]:
     engine, rows = evidence.engine, evidence.sample.expand(evidence.cells)
-    sums = engine.plan(sum_ideal_clusters, rows, metrics=tuple(metrics))
+    sums = engine.plan(sum_measured, rows, by=(IDEAL,), metrics=tuple(metrics))
     total, sample = evidence.estimated_weight, evidence.sample
     varied = engine.collect(vary_sums(sums, (), metrics, sample=sample, whole=whole, plan=engine.plan))
     lifted = lift_collected(varied, (), metrics=metrics, total_weight=total, sample=sample, confidence=confidence)

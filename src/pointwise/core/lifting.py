@@ -6,7 +6,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from pointwise.columns import IDEAL, IDEAL_ITEMS, ITEMS, SHARE, UNDEFINED, WEIGHT
+from pointwise.columns import ITEMS, SHARE, UNDEFINED, WEIGHT
 from pointwise.core.arithmetic import COLUMNS, Arithmetic, Get, compute_columns
 from pointwise.core.confusion import Confusion
 from pointwise.core.crosstab import sum_counts
@@ -52,34 +52,13 @@ def sum_up(measured: nw.LazyFrame, by: Sequence[str], metrics: Iterable[Metric])
         and in `defined_weight` of the metric what to divide that by.
     """
     parts = item_metrics(metrics)
-    return add_up(measured.select(*by, *_terms(parts)), by, sum_columns(parts))
-
-
-def _terms(parts: Iterable[Metric]) -> list[nw.Expr]:
-    """Say what a row adds to each of the columns of `sum_up`."""
     products = [(nw.col(m.name) * nw.col(WEIGHT)).alias(m.name) for m in parts]
     defined = [
         nw.when(~nw.col(m.name).is_null()).then(nw.col(WEIGHT)).otherwise(nw.lit(0.0)).alias(defined_weight(m))
         for m in parts
         if not m.is_total
     ]
-    return [nw.col(ITEMS), nw.col(WEIGHT), *products, *defined]
-
-
-def sum_ideal_clusters(cells: nw.LazyFrame, *, metrics: Sequence[Metric]) -> nw.LazyFrame:
-    """Measure cells and sum the weighted values of every metric over ideal clusters, as `sum_up` does but for `items`.
-
-    A cell that holds all items of its ideal cluster is a sum by itself. In a good clustering nearly all do, and hashing
-    millions of clusters in order to group them takes time and memory, for every sum.
-    """
-    parts = item_metrics(metrics)
-    columns = [c for c in sum_columns(parts) if c != ITEMS]
-    is_whole = nw.col(ITEMS) == nw.col(IDEAL_ITEMS)
-    measured = measure(cells, metrics)
-    whole = measured.filter(is_whole).select(IDEAL, *_terms(parts))
-    whole = whole.with_columns(*(nw.col(m.name).fill_null(0.0) for m in parts))
-    divided = measured.filter(~is_whole).select(IDEAL, *_terms(parts))
-    return nw.concat([whole.select(IDEAL, *columns), add_up(divided, (IDEAL,), columns)])
+    return add_up(measured.select(*by, ITEMS, WEIGHT, *products, *defined), by, sum_columns(parts))
 
 
 def sum_measured(cells: nw.LazyFrame, *, by: Sequence[str], metrics: Sequence[Metric]) -> nw.LazyFrame:

@@ -116,7 +116,7 @@ def vary_sums(
     """Sum over groups of ideal clusters everything that values and their intervals need.
 
     Args:
-        sums: What `sum_up` gives by the group's columns and the ideal cluster; with `whole` no `items` are needed.
+        sums: What `sum_up` gives by the group's columns and the ideal cluster.
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
         sample: How the ideal clusters were drawn.
@@ -129,8 +129,7 @@ def vary_sums(
     rows = sums if whole is None else _with_whole(sums, item_metrics(metrics), whole)
     clusters = [] if sample.clusters is None else [sample.clusters]
     settings = {"by": tuple(by), "metrics": tuple(metrics), "has_spurious": sample.has_spurious}
-    varied = plan(_vary_sums, rows, *clusters, **settings, has_totals=whole is not None)
-    return varied if whole is None else varied.with_columns(nw.lit(int(whole[ITEMS])).alias(ITEMS))
+    return plan(_vary_sums, rows, *clusters, **settings, has_totals=whole is not None)
 
 
 def _vary_sums(
@@ -146,7 +145,7 @@ def _vary_sums(
     weights = _weights_of(parts)
     squares = [(nw.col(weight) * nw.col(weight)).alias(weight + SQUARE) for weight in weights]
     rows = find_influences(sums, by, metrics, has_totals=has_totals).with_columns(*squares)
-    carry = [*_sums_of(parts, has_totals=has_totals), *(weight + SQUARE for weight in weights)]
+    carry = [*sum_columns(parts), *(weight + SQUARE for weight in weights)]
     sample = Sample(clusters=clusters, has_spurious=has_spurious)
     return vary(rows, by, [m.name for m in metrics], sample=sample, carry=carry)
 
@@ -205,7 +204,7 @@ def find_influences(
 
     Args:
         sums: What `sum_up` gives by the group's columns and the ideal cluster. It is used twice, unless
-            it has the totals; then it needs no `items`.
+            it has the totals.
         by: Columns that make the groups; none for everything together.
         metrics: What was summed.
         has_totals: Whether the weights and means of the groups were added to the sums already.
@@ -216,12 +215,7 @@ def find_influences(
     combined = [_influence_of_means(m).alias(m.name + INFLUENCE) for m in metrics if m.means]
     rows = rows.with_columns(*combined) if combined else rows
     names = dict.fromkeys([m.name for m in (*parts, *metrics)])
-    sums_of_parts = _sums_of(parts, has_totals=has_totals)
-    return rows.select(*by, IDEAL, *sums_of_parts, *(name + INFLUENCE for name in names))
-
-
-def _sums_of(parts: Sequence[Metric], *, has_totals: bool) -> list[str]:
-    return [c for c in sum_columns(parts) if not (has_totals and c == ITEMS)]
+    return rows.select(*by, IDEAL, *sum_columns(parts), *(name + INFLUENCE for name in names))
 
 
 def _with_totals(sums: nw.LazyFrame, by: Sequence[str], parts: Sequence[Metric]) -> nw.LazyFrame:
