@@ -103,7 +103,7 @@ def _session(master: str, conf: dict[str, str]) -> Iterator:
 
 
 def _remember_classes(session) -> None:
-    """Look up once what PySpark looks up for every column: Java searches 280 archives for a name without a package."""
+    """Look up once what PySpark looks up for every column: Java searches every archive for a name without a package."""
     java = session.sparkContext._jvm
     for name in ("PythonUtils", "PythonSQLUtils", "functions", "org.apache.spark.sql.functions"):
         setattr(java, name, getattr(java, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CONNECT = "org.apache.spark.sql.connect.SparkConnectPlugin"  # the server of Spark Connect, inside the driver
-UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"  # about a sixth of a start
+UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"  # PySpark's own classes need no proof
 # These processes do not live long enough to be optimised.
 QUICK_START = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {UNVERIFIED}"
 ROOMY = "-Xms512m -Xmn320m -XX:MetaspaceSize=256m"  # plans live briefly: few outlive a search for garbage

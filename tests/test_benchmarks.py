@@ -52,9 +52,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int | str | None]:
 
     def run_script(script: str, *words: str) -> int | str | None:
         if script in LIMITS_ITSELF:
-            return (
-                subprocess.run([sys.executable, FOLDER / script, *words], check=False, timeout=120).returncode or None
-            )
+            command = [sys.executable, FOLDER / script, *words]
+            return subprocess.run(command, check=False, timeout=120).returncode or None
         monkeypatch.setattr(sys, "argv", [script, *words])
         try:
             runpy.run_path(str(FOLDER / script), run_name="__main__")
