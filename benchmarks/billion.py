@@ -89,6 +89,7 @@ class Disk:
         start = time.perf_counter()
         with spilling(self.spill):
             self.bench.in_process(generate, str(path), items, universe, moved, str(self.spill))
+        os.sync()  # so that the system does not write it to disk while something is measured
         size = path.stat().st_size / 1e9
         say(f"{name}: {items:,} items in {time.perf_counter() - start:.0f} s, {size:.1f} GB")
         return path
@@ -154,7 +155,13 @@ def temporary_folder(folder: Path) -> Iterator[None]:
 
 
 def large_truth(
-    disk: Disk, items: int, limit: str, *, joins: bool, bars: tuple[float | None, float | None] = (None, None)
+    disk: Disk,
+    items: int,
+    limit: str,
+    *,
+    joins: bool,
+    repeats: int = 1,
+    bars: tuple[float | None, float | None] = (None, None),
 ) -> list[dict[str, Any]]:
     """Evaluate large against large under a memory limit, next to DuckDB's bare join under the same.
 
@@ -163,13 +170,14 @@ def large_truth(
         items: On each side.
         limit: How much memory the engine may use.
         joins: Whether to time the bare join.
+        repeats: How often to run everything.
         bars: How many bare joins the command, with coverage and intervals, and a call from Python may take.
     """
     ideal = disk.clustering("ideal", items, items, moved=False)
     actual = disk.clustering("actual", items, items, moved=True)
-    joined = disk.time_sql(JOIN.format(ideal, actual), 1, limit) if joins else None
-    ours = evaluate(ideal, actual, "--memory-limit", limit, spill=disk.spill, repeats=1)
-    plain = in_python(disk, ideal, actual, 1, limit)
+    joined = disk.time_sql(JOIN.format(ideal, actual), repeats, limit) if joins else None
+    ours = evaluate(ideal, actual, "--memory-limit", limit, spill=disk.spill, repeats=repeats)
+    plain = in_python(disk, ideal, actual, repeats, limit)
     right = disk.expect(ideal, actual)
     disk.drop(ideal, actual)
     peer = "DuckDB: bare join with a sum, same limit" if joins else ""
@@ -238,9 +246,10 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         check_disk(folder, options)
         disk = Disk(bench, folder, is_kept=options.folder is not None)
+        limited: dict[str, Any] = {"joins": True, "repeats": bench.repeats(3), "bars": (2.6, 2.1)}
         cases = [
             (options.items, lambda: small_truth(disk, options.items, options.truth)),
-            (options.limited, lambda: large_truth(disk, options.limited, "4GB", joins=True, bars=(2.6, 2.1))),
+            (options.limited, lambda: large_truth(disk, options.limited, "4GB", **limited)),
             (options.both, lambda: large_truth(disk, options.both, "6GB", joins=options.join)),
         ]
         for size, case in cases:

@@ -9,6 +9,7 @@ time is the median of several runs in a process of its own, whose peak memory is
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -47,6 +48,7 @@ def generate(folder: str, *, items: int, truth: int, both: int) -> None:
         }
         for name, cluster in clusters.items():
             copy(connection, f"SELECT n AS item, {cluster} AS cluster FROM range({n}) t(n)", place / f"{name}.parquet")
+    os.sync()  # so that the system does not write them to disk while something is measured
 
 
 def write(connection: Any, path: Path, number: int, universe: int, *, moved: bool) -> None:
