@@ -16,8 +16,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,23 @@ BYTES_PER_ITEM = 12  # of a generated file
 POINTWISE = Path(sys.executable).with_name("pointwise")
 
 
-def evaluate(ideal: Path, actual: Path, *words: str, spill: Path, repeats: int) -> dict[str, Any]:
-    """Run `pointwise evaluate` as a user would; return its time, its peak memory and its overall metrics."""
+@dataclass(frozen=True)
+class Run:
+    """What a run took in a process of its own, as that of a command is, and the overall metrics if it had some."""
+
+    seconds: float
+    memory: float
+    overall: Mapping[str, float] = field(default_factory=dict)
+
+
+def in_the_middle(runs: Sequence[Run]) -> Run:
+    """Return the median time of several runs, and the most memory that one of them took."""
+    seconds = statistics.median(run.seconds for run in runs)
+    return Run(seconds, max(run.memory for run in runs), runs[0].overall)
+
+
+def evaluate(ideal: Path, actual: Path, *words: str, spill: Path, repeats: int) -> Run:
+    """Run `pointwise evaluate` as a user would."""
     runs = []
     for _ in range(repeats):
         with spilling(spill):
@@ -38,12 +54,8 @@ def evaluate(ideal: Path, actual: Path, *words: str, spill: Path, repeats: int) 
             command = [POINTWISE, "evaluate", ideal, actual, "--format", "json", *words]
             output, seconds, memory = run_command(command, environment)
         say(f"pointwise evaluate {' '.join(words)}: {seconds:.1f} s, {memory:.2f} GB")
-        runs.append({"seconds": seconds, "memory": memory, "overall": json.loads(output)["overall"]})
-    return {
-        "seconds": statistics.median(run["seconds"] for run in runs),
-        "memory": max(run["memory"] for run in runs),
-        "overall": runs[0]["overall"],
-    }
+        runs.append(Run(seconds, memory, json.loads(output)["overall"]))
+    return in_the_middle(runs)
 
 
 @contextmanager
@@ -94,12 +106,15 @@ class Disk:
         say(f"{name}: {items:,} items in {time.perf_counter() - start:.0f} s, {size:.1f} GB")
         return path
 
-    def time_sql(self, query: str, repeats: int, memory_limit: str | None = None) -> tuple[float, float]:
-        """Time a query in a process of its own; return its seconds and its peak memory."""
-        with spilling(self.spill):
-            found, memory = self.bench.in_process(run_sql, query, repeats, memory_limit, str(self.spill))
-        say(f"DuckDB: {found['seconds']:.1f} s, {memory:.2f} GB")
-        return found["seconds"], memory
+    def time_sql(self, query: str, repeats: int, memory_limit: str | None = None) -> Run:
+        """Time a query."""
+        runs = []
+        for _ in range(repeats):
+            with spilling(self.spill):
+                found, memory = self.bench.in_process(run_sql, query, 1, memory_limit, str(self.spill))
+            say(f"DuckDB: {found['seconds']:.1f} s, {memory:.2f} GB")
+            runs.append(Run(found["seconds"], memory))
+        return in_the_middle(runs)
 
     def expect(self, ideal: Path, actual: Path) -> dict[str, float]:
         """Compute the right values by hand."""
@@ -134,12 +149,16 @@ def small_truth(disk: Disk, items: int, truth: int) -> list[dict[str, Any]]:
     ]
 
 
-def in_python(disk: Disk, ideal: Path, actual: Path, repeats: int, limit: str | None = None) -> dict[str, Any]:
+def in_python(disk: Disk, ideal: Path, actual: Path, repeats: int, limit: str | None = None) -> Run:
     """Evaluate from Python, without coverage and intervals."""
-    with spilling(disk.spill), temporary_folder(disk.spill):
-        values, memory = disk.bench.in_process(evaluate_in_python, str(ideal), str(actual), repeats, limit)
-    say(f"pw.evaluate: {values['seconds']:.1f} s, {memory:.2f} GB")
-    return {"seconds": values.pop("seconds"), "memory": memory, "overall": values}
+    runs = []
+    for _ in range(repeats):
+        with spilling(disk.spill), temporary_folder(disk.spill):
+            overall, memory = disk.bench.in_process(evaluate_in_python, str(ideal), str(actual), 1, limit)
+        seconds = overall.pop("seconds")
+        say(f"pw.evaluate: {seconds:.1f} s, {memory:.2f} GB")
+        runs.append(Run(seconds, memory, overall))
+    return in_the_middle(runs)
 
 
 @contextmanager
@@ -190,27 +209,26 @@ def large_truth(
 
 def row(
     case: str,
-    ours: dict[str, Any],
+    ours: Run,
     right: dict[str, float],
     *,
     peer: str,
-    theirs: tuple[float, float] | None,
+    theirs: Run | None,
     bar: float | None,
 ) -> dict[str, Any]:
     """Put a run next to its limit, and its numbers next to the right ones."""
-    seconds, memory = theirs or (None, None)
     return {
         "case": case,
-        "pointwise s": ours["seconds"],
-        "GB": ours["memory"],
+        "pointwise s": ours.seconds,
+        "GB": ours.memory,
         "next to": peer,
-        "its s": seconds,
-        "its GB": memory,
-        "ratio": ours["seconds"] / seconds if seconds else None,
+        "its s": theirs.seconds if theirs else None,
+        "its GB": theirs.memory if theirs else None,
+        "ratio": ours.seconds / theirs.seconds if theirs else None,
         "at most": bar,
-        "precision": ours["overall"]["precision"],
-        "recall": ours["overall"]["recall"],
-        "difference from SQL": max(abs(ours["overall"][name] - value) for name, value in right.items()),
+        "precision": ours.overall["precision"],
+        "recall": ours.overall["recall"],
+        "difference from SQL": max(abs(ours.overall[name] - value) for name, value in right.items()),
     }
 
 
