@@ -3,7 +3,8 @@
     python benchmarks/billion.py [--items 1e9] [--truth 1e6] [--limited 100e6] [--both 300e6] [--join] [--folder DIR]
 
 Every case stands next to DuckDB itself, and its numbers next to those of hand-written SQL. A size of 0 leaves a case
-out. Needs about 25 GB of disk, and says at once if there is less. Writes `benchmarks/results/billion.*`.
+out. Needs about 25 GB of disk, and says at once if there is less. Writes `benchmarks/results/billion.*`, and
+`passes.*`, what each pass over the large file takes in SQL.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from _measure import Bench, arguments, connect, count, run_command, say
-from large import HASH, JOIN, run_sql, write
+from _measure import Bench, arguments, connect, count, median_of, run_command, say
+from large import HASH, JOIN, by_hand, run_sql, write
 from large import evaluate as evaluate_in_python
 
 BYTES_PER_ITEM = 12  # of a generated file
@@ -80,6 +81,30 @@ def expect(ideal: str, actual: str, spill: str) -> dict[str, float]:
             margins = f"SELECT sum(tp * tp)::DOUBLE AS s, sum(tp) AS w FROM cells GROUP BY {side}"
             values[name] = connection.execute(f"SELECT sum(s / w) / sum(w) FROM ({margins})").fetchone()[0]
         return values
+
+
+FIRST_PASS = """
+    CREATE OR REPLACE TEMP TABLE pairs AS SELECT t.cluster AS h, a.cluster AS j, count(*) AS tp
+    FROM '{ideal}' t LEFT JOIN '{actual}' a USING (item) GROUP BY ALL
+"""
+SECOND_PASS = """
+    CREATE OR REPLACE TEMP TABLE members AS SELECT a.cluster, count(*) AS items
+    FROM '{actual}' a JOIN (SELECT DISTINCT j FROM pairs) ON a.cluster = j GROUP BY ALL
+"""
+PASSES = {
+    "a hash of both columns": HASH.format("sum", "{actual}"),
+    "reading the items": "SELECT sum(item) FROM '{actual}'",
+    "reading the clusters": "SELECT sum(cluster) FROM '{actual}'",
+    "the first pass: pairs of clusters that share an item": FIRST_PASS,
+    "the second pass, for coverage: members of touched clusters": SECOND_PASS,
+}
+
+
+def time_passes(ideal: str, actual: str, repeats: int) -> dict[str, float]:
+    """Time in SQL what the command reads the large file for, and what reading takes by itself."""
+    with closing(connect()) as connection:
+        queries = {name: query.format(ideal=ideal, actual=actual) for name, query in PASSES.items()}
+        return {name: median_of(lambda q=q: connection.execute(q).fetchall(), repeats) for name, q in queries.items()}
 
 
 def generate(path: str, items: int, universe: int, moved: bool, spill: str) -> None:  # noqa: FBT001
@@ -139,6 +164,7 @@ def small_truth(disk: Disk, items: int, truth: int) -> list[dict[str, Any]]:
     hashed = disk.time_sql(HASH.format("sum", actual), repeats)
     ours = evaluate(ideal, actual, spill=disk.spill, repeats=repeats)
     plain = in_python(disk, ideal, actual, repeats)
+    save_passes(disk, ideal, actual)
     right = disk.expect(ideal, actual)
     disk.drop(ideal, actual)
     against = {"peer": "DuckDB: sum of hashes of its two columns", "theirs": hashed, "bar": 1.3}
@@ -147,6 +173,15 @@ def small_truth(disk: Disk, items: int, truth: int) -> list[dict[str, Any]]:
         row(f"{case}, command, with coverage", ours, right, **against),
         row(f"{case}, from Python, without", plain, right, **against),
     ]
+
+
+def save_passes(disk: Disk, ideal: Path, actual: Path) -> None:
+    """Show what each pass over the large file takes by itself, in SQL."""
+    say("the passes by hand")
+    times, _ = disk.bench.in_process(time_passes, str(ideal), str(actual), disk.bench.repeats(3))
+    hashed = next(iter(times.values()))
+    rows = [{"in SQL": name, "s": seconds, "in hashes": seconds / hashed} for name, seconds in times.items()]
+    disk.bench.save("passes", "Passes over the large file", rows, quiet=True)
 
 
 def in_python(disk: Disk, ideal: Path, actual: Path, repeats: int, limit: str | None = None) -> Run:
@@ -188,22 +223,26 @@ def large_truth(
         disk: Where the files are.
         items: On each side.
         limit: How much memory the engine may use.
-        joins: Whether to time the bare join.
+        joins: Whether to time the bare join, and the same steps in SQL.
         repeats: How often to run everything.
         bars: How many bare joins the command, with coverage and intervals, and a call from Python may take.
     """
     ideal = disk.clustering("ideal", items, items, moved=False)
     actual = disk.clustering("actual", items, items, moved=True)
     joined = disk.time_sql(JOIN.format(ideal, actual), repeats, limit) if joins else None
+    manual = disk.time_sql(by_hand(str(ideal), str(actual)), repeats, limit) if joins else None
     ours = evaluate(ideal, actual, "--memory-limit", limit, spill=disk.spill, repeats=repeats)
     plain = in_python(disk, ideal, actual, repeats, limit)
     right = disk.expect(ideal, actual)
     disk.drop(ideal, actual)
     peer = "DuckDB: bare join with a sum, same limit" if joins else ""
     case = f"{items:,} against {items:,} under {limit}"
+    alone = f"{case}, from Python, without"
+    by_steps = "DuckDB: join, cells, margins by hand, same limit"
     return [
         row(f"{case}, command, with coverage", ours, right, peer=peer, theirs=joined, bar=bars[0]),
-        row(f"{case}, from Python, without", plain, right, peer=peer, theirs=joined, bar=bars[1]),
+        row(alone, plain, right, peer=peer, theirs=joined, bar=bars[1]),
+        *([row(alone, plain, right, peer=by_steps, theirs=manual)] if joins else []),
     ]
 
 
@@ -214,7 +253,7 @@ def row(
     *,
     peer: str,
     theirs: Run | None,
-    bar: float | None,
+    bar: float | None = None,
 ) -> dict[str, Any]:
     """Put a run next to its limit, and its numbers next to the right ones."""
     return {

@@ -31,7 +31,7 @@ TINY = {
 LIMITS_ITSELF = {"peers.py"}  # how much memory the process may have, which would hold for the tests after it, too
 TABLES = {
     "everyday.py": ["everyday", "growth"],
-    "billion.py": ["billion"],
+    "billion.py": ["billion", "passes"],
     "peers.py": ["peers"],
     "large.py": ["large", "profile"],
     "intervals.py": [],  # its table stands on another page
