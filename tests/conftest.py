@@ -54,31 +54,18 @@ ON_SPARK = (
     "test_composite",
 )
 
-# What runs everything there is, or the same thing many times, so that it alone reaches next to nothing.
+# What runs everything there is, or the same thing many times, so that it reaches little of its own.
 UNTRACED = {
     "adversarial",
     "test_attacks",
     "test_benchmarks",
     "test_browser",
     "test_docs",
-    "test_duckdb",
     "test_examples",
     "test_faults",
-    "test_impact",
-    "test_mistakes",
-    "test_notebook",
-    "test_notebooks",
-    "test_outside",
     "test_packaging",
-    "test_patentsview",
     "test_public",
-    "test_report",
     "test_results",
-    "test_site",
-    "test_speed",
-    "test_splink",
-    "test_streams",
-    "test_verdict",
 }
 
 
